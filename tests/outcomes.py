@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a run: a folder with JUnit XML of ctest, gtest and tests/e2e/run.py, what ctest printed (*.ctest), and
+"""The results of a run: a folder, or folders of folders, with JUnit XML of ctest, gtest and tests/e2e/run.py, what ctest printed (*.ctest), and
 plain.tsv with what no framework writes. Every failure has a class, which decides whether it may be run again (rerun.py):
 
   build      something does not build
@@ -41,10 +41,19 @@ def worst(kinds):
 
 
 def read_folder(folder):
-    results = [r for path in sorted(glob.glob(f"{folder}/*.xml")) for r in read_junit(path)]
-    if os.path.exists(f"{folder}/plain.tsv"):
-        results += read_plain(f"{folder}/plain.tsv")
+    results = []
+    for path in sorted(glob.glob(f"{folder}/**/*", recursive=True)):
+        if path.endswith(".xml"):
+            results += read_junit(path)
+        elif os.path.basename(path) == "plain.tsv":
+            results += read_plain(path)
     return results
+
+
+def count(results):
+    """The words that end a run."""
+    failed, skipped = (sum(r.outcome == outcome for r in results) for outcome in ("fail", "skip"))
+    return f"{len(results) - failed - skipped} passed, {failed} failed, {skipped} skipped"
 
 
 def read_junit(path):

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs failed tests again, alone, and decides by their class (outcomes.py) whether they reject the change.
 
-rerun.py RESULTS [--until SECONDS]                      the failures of a run: writes RESULTS/flaky.txt for summary.py
+rerun.py RESULTS [--until SECONDS]                      the failures of a run, those of the gate in RESULTS/gate, of the rest in
+                                                        RESULTS/rest: writes RESULTS/flaky.txt for summary.py
 rerun.py --name NAME [--times N] [--under-load]         hunts a flake: NAME as a "failed:" or "flaky:" line has it
 
   build, crash, sanitizer, lost, corpus    red at the first sight, never run again
   late                                     flaky if one of two runs alone passes
-  other                                    flaky if both of two runs alone pass
+  other                                    flaky if both of two runs alone pass; in the rest, if one of two passes
   fuzz                                     red where the input passed before this change (fuzzing.py), else an open row
 More than MAX_NAMES failures are red at once: something is broken. Alone: nothing of ours runs beside it.
 """
@@ -45,21 +46,22 @@ class Verdict:
     words: str
 
 
-def judge(failures, run_alone, was_brought=lambda failure: False):
-    """Verdicts on failures (outcomes.Result). run_alone(name) -> (outcome, words)."""
+def judge(failures, run_alone, was_brought=lambda failure: False, of_the_rest=()):
+    """Verdicts on failures (outcomes.Result). run_alone(name) -> (outcome, words). of_the_rest: names that reject only if they
+    fail three of three."""
     if sum(f.kind != "fuzz" for f in failures) > MAX_NAMES:
         return [Verdict(f.name, f.kind, "red", 1, 1, f.reason) for f in failures]
-    return [_judge_one(failure, run_alone, was_brought) for failure in failures]
+    return [_judge_one(failure, run_alone, was_brought, 1 if failure.kind == "late" or failure.name in of_the_rest else RUNS_ALONE)
+            for failure in failures]
 
 
-def _judge_one(failure, run_alone, was_brought):
+def _judge_one(failure, run_alone, was_brought, needed):
     made = Verdict(failure.name, failure.kind, "red", 1, 1, failure.reason)
     if failure.kind in NEVER_AGAIN:
         return made
     if failure.kind == "fuzz":
         made.verdict = "red" if was_brought(failure) else "open"
         return made
-    needed = 1 if failure.kind == "late" else RUNS_ALONE
     passed = 0
     for left in range(RUNS_ALONE, 0, -1):
         if passed + left < needed:
@@ -193,7 +195,7 @@ def wait_for_quiet(limit_s=60):
 
 
 def judge_run(results, until_s):
-    failures = [r for r in outcomes.read_folder(results) if r.outcome == "fail"]
+    gate, rest = ([r for r in outcomes.read_folder(os.path.join(results, tier)) if r.outcome == "fail"] for tier in ("gate", "rest"))
     end = time.monotonic() + until_s
 
     def alone(name):
@@ -206,7 +208,7 @@ def judge_run(results, until_s):
         print(f"alone: {result.outcome.upper()}  {name} ({time.monotonic() - began:.1f} s){': ' + words if words else ''}", flush=True)
         return result, words
 
-    verdicts = judge(failures, alone, lambda failure: fuzzing.was_brought(failure.name))
+    verdicts = judge(gate + rest, alone, lambda failure: fuzzing.was_brought(failure.name), {r.name for r in rest})
     at, commit = flakes.now(), flakes.git("rev-parse", "--short=8", "HEAD") or "unknown"
     sights = [flakes.Sight(v.name, v.kind, at, commit, v.failed, v.runs, flakes.words_of(v.words)) for v in verdicts
               if v.verdict != "red"]

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up a folder of results (outcomes.py) and what became of its failures when they were run alone (rerun.py).
 
-Prints skips by their reasons, failures, flakes, and last the line "N passed, N failed, N skipped": whoever reads the end of a
-long output only sees what failed.
+summary.py RESULTS          prints skips by their reasons, failures, flakes, and last the line "N passed, N failed, N skipped":
+                            whoever reads the end of a long output only sees what failed
+summary.py --line RESULTS   only that line
 """
 import os
 import sys
@@ -34,8 +35,11 @@ def sights_in(folder):
 
 
 def main():
-    folder = sys.argv[1]
+    folder = sys.argv[-1]
     results = outcomes.read_folder(folder)
+    if sys.argv[1] == "--line":
+        print(outcomes.count(results))
+        return 0
     sights = sights_in(folder)
     forgiven = {sight.name for sight in sights}
     failed = [r for r in results if r.outcome == "fail" and r.name not in forgiven]
@@ -48,7 +52,7 @@ def main():
     if sights:
         is_open = sum(row.state == "open" for row in flakes.read_ledger())
         print(f"flaky: {len(sights)} in this run; the ledger has {is_open} open (tests/flakes.py import adds these)")
-    print(f"{len(results) - len(failed) - len(skipped)} passed, {len(failed)} failed, {len(skipped)} skipped", flush=True)
+    print(outcomes.count([r for r in results if r.name not in forgiven] + [outcomes.Result("pass", name) for name in forgiven]), flush=True)
     return 1 if failed or not results else 0
 
 

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the end-to-end tests: one line each, details of failures after it, JUnit XML on demand.
 
-run.py [--binary B] [--folder D] [--junit F [--resume]] [--leave-out F] [-k SUBSTRING ...] [--name NAME]
+run.py [--binary B] [--folder D] [--junit F [--resume]] [--leave-out F] [--gate | --rest] [--lanes N] [-k SUBSTRING ...] [--name NAME]
 """
 import argparse
+import atexit
 import fnmatch
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import xml.etree.ElementTree as xml
@@ -18,6 +21,7 @@ sys.path.insert(1, os.path.dirname(HERE))
 import outcomes  # noqa: E402
 
 MAX_WORDS = 1000  # of a failure's message
+GATE = os.path.join(os.path.dirname(HERE), "gate.tsv")
 
 
 def class_of(error):
@@ -101,17 +105,24 @@ def tests_in(suite):
             yield test
 
 
-def leave_out(path, suite):
-    """Skips what a line "PATTERN<TAB>REASON" names. A pattern that names nothing is an error: it protects nothing."""
+def named_in(path, suite, stage=""):
+    """[(test, words)] of lines "PATTERN<TAB>WORDS", patterns without `stage`, with which they must begin. A pattern that names
+    nothing is an error: it protects nothing."""
     tests = list(tests_in(suite))
     with open(path, encoding="utf-8") as f:
-        lines = [line.rstrip("\n").split("\t") for line in f if line.strip()]
-    for pattern, reason in lines:
-        named = [test for test in tests if fnmatch.fnmatchcase(name_of(test), pattern)]
+        lines = [line.rstrip("\n").split("\t") for line in f if line.strip() and not line.startswith("#")]
+    for pattern, words in lines:
+        if not pattern.startswith(stage):
+            continue
+        named = [test for test in tests if fnmatch.fnmatchcase(name_of(test), pattern.removeprefix(stage))]
         if not named:
             sys.exit(f"{path}: no test is named {pattern}")
-        for test in named:
-            replace_by_skip(test, reason)
+        yield from ((test, words) for test in named)
+
+
+def of_the_gate(suite, folder):
+    """Names of the tests that every change must pass."""
+    return {name_of(test) for test, _ in named_in(GATE, suite, os.path.basename(os.path.abspath(folder)) + ": ")}
 
 
 def replace_by_skip(test, reason):
@@ -142,6 +153,60 @@ def write_junit(path, earlier, cases):
     os.replace(path + ".new", path)
 
 
+class Lane:
+    """One class of tests in a process of its own. What it prints comes when it has ended, so that lines of two do not mix."""
+
+    def __init__(self, name, tests, folder):
+        self.name, self.junit = name, os.path.join(folder, name + ".xml")
+        self._output = open(os.path.join(folder, name), "w+", encoding="utf-8", errors="replace")
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.dup2(self._output.fileno(), 1)
+            os.dup2(self._output.fileno(), 2)
+            status = 1
+            try:
+                unittest.TestSuite(tests).run(Lines(self.junit))
+                status = 0
+            finally:
+                atexit._run_exitfuncs()  # what the harness removes at its end; os._exit does not
+                sys.stdout.flush()
+                os._exit(status)
+
+    def ended(self, status):
+        """Its results, as XML; one that ended half-way is a failure of its own."""
+        self._output.seek(0)
+        print(self._output.read(), end="", flush=True)
+        self._output.close()
+        results = results_of(self.junit)
+        if status != 0:
+            case = xml.Element("testcase", name=self.name, classname="e2e", time="0")
+            xml.SubElement(case, "failure", message=f"the runner ended with {status}", type="crash")
+            results.append(case)
+        return results
+
+
+def run_in_lanes(suite, result, lanes):
+    """Classes of tests beside each other, most of whose time is waiting; after them, one by one, those that say `alone`: they
+    fill the kernel's log or the machine, or measure what others would change."""
+    classes = {}
+    for test in tests_in(suite):
+        classes.setdefault(name_of(test).rpartition(".")[0], []).append(test)
+    waiting = [name for name, tests in classes.items() if not getattr(tests[0], "alone", False)]
+    running = {}
+    folder = tempfile.mkdtemp(prefix="oomw-lanes-")  # no TemporaryDirectory: a lane's end would remove it
+    for name in waiting + [None]:
+        while len(running) >= lanes or (name is None and running):
+            pid, status = os.wait()
+            if pid in running:
+                result.earlier += running.pop(pid).ended(os.waitstatus_to_exitcode(status))
+                result.write()
+        if name:
+            lane = Lane(name, classes[name], folder)
+            running[lane.pid] = lane
+    shutil.rmtree(folder)
+    unittest.TestSuite(test for name, tests in classes.items() if name not in waiting for test in tests).run(result)
+
+
 def clean(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
@@ -153,6 +218,9 @@ def main():
     parser.add_argument("--junit", help="write results to this file")
     parser.add_argument("--resume", action="store_true", help="keep the results in --junit's file; run the other tests")
     parser.add_argument("--leave-out", help="a file of lines PATTERN<TAB>REASON: tests to be skipped")
+    parser.add_argument("--gate", action="store_true", help="only the tests that gate.tsv names")
+    parser.add_argument("--rest", action="store_true", help="only those that it does not")
+    parser.add_argument("--lanes", type=int, default=1, help="so many classes of tests beside each other")
     parser.add_argument("-k", action="append", default=[], help="only tests whose name holds this")
     parser.add_argument("--name", help="only the test that has this name")
     options = parser.parse_args()
@@ -165,10 +233,18 @@ def main():
     result = Lines(options.junit, results_of(options.junit) if options.resume else ())
     suite = loader.discover(options.folder)
     if options.leave_out and not options.k:
-        leave_out(options.leave_out, suite)
+        for test, reason in list(named_in(options.leave_out, suite)):
+            replace_by_skip(test, reason)
+    if options.gate or options.rest:
+        chosen = of_the_gate(suite, options.folder)
+        suite = unittest.TestSuite(test for test in tests_in(suite) if (name_of(test) in chosen) == options.gate)
     if options.name:
         suite = unittest.TestSuite(test for test in tests_in(suite) if name_of(test) == options.name)
-    without(suite, {case.get("name") for case in result.earlier}).run(result)
+    suite = without(suite, {case.get("name") for case in result.earlier})
+    if options.lanes > 1:
+        run_in_lanes(suite, result, options.lanes)
+    else:
+        suite.run(result)
     result.write()
     failed = [case for case in result.cases if case[1] == "fail"] + result.unexpectedSuccesses
     failed += [case for case in result.earlier if case.find("failure") is not None]

@@ -12,6 +12,8 @@ from test_daemon_life import HOG, READ_OFTEN
 
 
 class AbsenceTest(E2eTest):
+    alone = True
+
     def setUp(self):
         super().setUp()
         try:

@@ -37,6 +37,8 @@ def runs_of(text):
 
 
 class Bench(E2eTest):
+    alone = True
+
     def run_side_by_side(self, runs):
         witness = self.daemon(CONFIG)
         corpus.build(runs)

@@ -96,6 +96,8 @@ class Stop(E2eTest):
 
 
 class FullRing(E2eTest):
+    alone = True
+
     def test_what_lies_in_the_ring_at_the_end_is_written(self):
         """More than the daemon takes out of it at once, and the kill last."""
         box, witness = self.cgroup("last", 32), self.daemon(READ_OFTEN)

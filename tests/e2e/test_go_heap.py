@@ -51,6 +51,8 @@ _add_builds()
 class Crowds(GoHeapTest):
     """Victims within a tenth of a second of each other, each in a container of its own."""
 
+    alone = True
+
     LIMIT_MB = 48
 
     def kill_crowd(self, count):
@@ -139,6 +141,8 @@ class Lists(GoHeapTest):
 
 
 class Starts(GoHeapTest):
+    alone = True
+
     def test_program_a_shell_becomes_later_is_complete(self):
         witness = self.daemon()
         shell = ("/bin/sh", "-c", 'sleep 0.4; exec "$@"', "sh")

@@ -9,6 +9,8 @@ from harness.wait import eventually
 
 
 class HungFile(GoHeapTest):
+    alone = True
+
     def setUp(self):
         super().setUp()
         if not fuse.is_there():

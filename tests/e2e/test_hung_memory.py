@@ -29,6 +29,8 @@ time.sleep(1000)
 
 
 class HungMemory(E2eTest):
+    alone = True
+
     def setUp(self):
         super().setUp()
         if not fuse.is_there():

@@ -25,6 +25,8 @@ def readers_of(witness):
 
 
 class ReaderProcess(E2eTest):
+    alone = True
+
     LIMIT_MB, FILL_MB = 96, 76
 
     def captured(self, witness, name, mode):

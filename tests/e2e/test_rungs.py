@@ -9,6 +9,8 @@ from harness.wait import eventually
 
 
 class Rungs(E2eTest):
+    alone = True
+
     def kill_on(self, config, expected_rungs, prefix=()):
         witness, box = self.daemon(config, prefix=prefix), self.cgroup("rung", 128)
         shown = lambda: {l["feature"]: l["rung"] for l, v in witness.scrape().values("oomwitness_feature_rung") if v}

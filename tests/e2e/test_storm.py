@@ -14,6 +14,8 @@ STAGES = ("ringbuf_kill", "incidents", "decode")
 
 
 class StormTest(E2eTest):
+    alone = True
+
     def containers(self, count, limit_mb):
         return [self.cgroup(f"s{number}", limit_mb) for number in range(count)]
 

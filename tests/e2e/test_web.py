@@ -14,6 +14,8 @@ from test_reader import readers_of
 
 
 class WebPages(E2eTest):
+    alone = True
+
     def start_site(self):
         self.port = free_port()
         return self.daemon(args=["--web-listen", f"127.0.0.1:{self.port}"])

@@ -50,19 +50,20 @@ class Tree(unittest.TestCase):
     def starts(self, test):
         return os.path.getsize(f"{self.tree}/tests/living/{test}")
 
-    def judge(self):
+    def judge(self, of_the_rest=False):
         """{name: (verdict, class, "failed of runs")} of what the results have as failures."""
         failures = [r for r in outcomes.read_folder(f"{self.tree}/results") if r.outcome == "fail"]
-        verdicts = rerun.judge(failures, lambda name: rerun.run_alone(name, self.tree, 60))
+        verdicts = rerun.judge(failures, lambda name: rerun.run_alone(name, self.tree, 60),
+                               of_the_rest=[f.name for f in failures if of_the_rest])
         return {v.name: (v.verdict, v.kind, f"{v.failed} of {v.runs}") for v in verdicts}
 
-    def run_listed(self, **tests):
+    def run_listed(self, of_the_rest=False, **tests):
         """Once, as a stage does; then what becomes of the failures, without what all their names begin with."""
         body = "".join(f"    def test_{name}(self): self.fail_as({', '.join(kinds)})\n" for name, kinds in tests.items())
         self.put("tests/living/test_listed.py", _LISTED + body)
         subprocess.run([sys.executable, "-B", f"{self.tree}/tests/e2e/run.py", "--folder", f"{self.tree}/tests/living",
                         "--junit", f"{self.tree}/results/living.xml"], capture_output=True, check=False)
-        return {name.removeprefix("living: listed.Listed.test_"): verdict for name, verdict in self.judge().items()}
+        return {name.removeprefix("living: listed.Listed.test_"): verdict for name, verdict in self.judge(of_the_rest).items()}
 
 
 class Listed(Tree):
@@ -74,6 +75,11 @@ class Listed(Tree):
 
     def test_twice_in_a_row_is_not_tried_a_third_time(self):
         self.assertEqual(self.run_listed(broken=["AssertionError"] * 2), {"broken": ("red", "other", "2 of 2")})
+
+    def test_of_the_rest_three_of_three_are_red_and_what_is_never_run_again(self):
+        found = self.run_listed(True, coin=["ValueError", "ValueError"], broken=["ValueError"] * 3, lost=["LostKill"], crash=["Crashed"])
+        self.assertEqual(found, {"coin": ("flaky", "other", "2 of 3"), "broken": ("red", "other", "3 of 3"),
+                                 "lost": ("red", "lost", "1 of 1"), "crash": ("red", "crash", "1 of 1")})
 
     def test_late_once_or_twice_is_flaky_and_thrice_is_red(self):
         self.assertEqual(self.run_listed(once=["NotInTime"], twice=["NotInTime"] * 2, ever=["TimeoutError"] * 9),
@@ -172,8 +178,9 @@ class Reasons(Tree):
 
     def test_plain_line_with_and_without_a_class(self):
         self.put("results/plain.tsv", "fail\tbuild.ci.x\tno\tbuild\nfail\te2e\tno\npass\tfuzz.a\t\t\n")
-        self.assertEqual([(r.name, r.kind) for r in outcomes.read_folder(f"{self.tree}/results")],
-                         [("build.ci.x", "build"), ("e2e", "other"), ("fuzz.a", "")])
+        results = outcomes.read_folder(self.tree)  # also in a folder of it
+        self.assertEqual([(r.name, r.kind) for r in results], [("build.ci.x", "build"), ("e2e", "other"), ("fuzz.a", "")])
+        self.assertEqual(outcomes.count(results), "1 passed, 2 failed, 0 skipped")
 
 
 class Commands(unittest.TestCase):

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of the whole tree that no compiler checks in every build: names that stand in two files of a folder."""
+"""Rules of the whole tree that no compiler checks in every build: names that stand in two files of a folder, and its size."""
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # A folder of these is compiled as a few large files (UNITY_BUILD), in which what is local to one file is not.
 COMPILED_TOGETHER = ("userspace", "tests/unit", "tests/pipeline", "tests/bpf", "tests/support")
+# Code that people read, by lines and files. It only falls: a change that shrinks it lowers these; three may raise them, each by a
+# commit of its own that says what for: recordings of every runtime (3,000 lines of tests), openers (1,500, and as many of tests),
+# endpoints (3,000, and as many of tests).
+MAX_LINES, MAX_FILES = 0, 0
+SLACK = 300  # lines that a change may leave for the next one
+CODE = {".cc", ".h", ".c", ".py", ".sh", ".js"}
+NOT_COUNTED = {"goldens", "golden", "recordings", "fixtures", "mutations", "corpus", "workloads", "newcomer"}
 # Found by the type of their argument, by gtest and nlohmann_json.
 OVERLOADED = {"PrintTo", "to_json", "from_json"}
 # At the start of a line, as clang-format leaves what stands in a namespace.
@@ -58,6 +66,13 @@ def shared_types(text):
         if found and "" not in inside and "{" in line:
             types.setdefault("::".join(inside + [found[1]]), number)
     return types
+
+
+def size(paths):
+    """(lines, files) of code among paths from ROOT."""
+    counted = [path for path in map(Path, paths) if path.suffix in CODE and path.parts[0] in ("userspace", "bpf", "tests")
+               and not NOT_COUNTED & set(path.parts)]
+    return sum((ROOT / path).read_bytes().count(b"\n") for path in counted), len(counted)
 
 
 def clashes(folder):
@@ -118,6 +133,35 @@ static void ten(int number) {}
 }  // namespace oomw
 """
         self.assertEqual(set(local_names(text)), {"kOne", "kTwo", "four", "five", "Six", "eight", "kProgram", "ten", "ELEVEN"})
+
+
+class Size(unittest.TestCase):
+    def test_it_only_falls(self):
+        listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=False)
+        if listed.returncode:
+            self.skipTest("no git repository: which files are the tree's own is not known")
+        lines, files = size(path for path in listed.stdout.splitlines() if (ROOT / path).is_file())
+        self.assertLessEqual((lines, files), (MAX_LINES, files), f"{lines} lines: {lines - MAX_LINES} more than it may be")
+        self.assertLessEqual(files, MAX_FILES)
+        self.assertLessEqual(MAX_LINES - SLACK, lines, f"it has shrunk to {lines} lines in {files} files: lower the budget")
+
+    def test_what_is_counted(self):
+        lines, files = size(["tests/scripts/test_tree.py", "tests/workloads/memhog.cc", "tests/gate.tsv", "deploy/install.sh"])
+        self.assertEqual(files, 1)
+        self.assertGreater(lines, 50)
+
+
+class Mutations(unittest.TestCase):
+    def test_each_applies_and_says_which_stages_must_catch_it(self):
+        """tests/mutate.sh runs them; the commit that moves a patch's lines makes it anew."""
+        stages = {"unit", "pipeline", "bpf", "e2e", "hostile", "deploy", "parsers", "threads"}
+        patches = sorted((ROOT / "tests/mutations").glob("*.patch"))
+        self.assertTrue(patches)
+        for patch in patches:
+            found = re.search(r"^Stage: (.+)$", patch.read_text(), re.MULTILINE)
+            self.assertTrue(found and set(found[1].split()) <= stages, patch.name)
+            done = subprocess.run(["git", "apply", "--check", patch], cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, f"{patch.name}: {done.stderr}")
 
 
 if __name__ == "__main__":

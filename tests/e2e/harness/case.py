@@ -51,6 +51,7 @@ class E2eTest(unittest.TestCase):
     """
 
     loses_incidents = False  # a test whose disk is gone on purpose
+    alone = False  # nothing may run beside its class: run.py
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -53,6 +53,8 @@ class SemanticsTest(E2eTest):
     One daemon for all tests that want it alike: on an emulated CPU it takes longer to start than a test.
     """
 
+    alone = True
+
     rung = None  # of oom_kill; None: the best that this kernel offers
     config = ""
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tested binary and its helpers come from."""
+import contextlib
+import fcntl
 import functools
 import glob
 import os
@@ -21,10 +23,20 @@ def _is_fresh(target, sources):
     return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
 
 
+@contextlib.contextmanager
+def _alone():
+    """One builds at a time: classes of tests that run beside each other share the cache."""
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "build.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _build(target, sources, command, cwd=None, env=None):
-    if not _is_fresh(target, sources):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        subprocess.run(command, check=True, cwd=cwd, env=env)
+    with _alone():
+        if not _is_fresh(target, sources):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            subprocess.run(command, check=True, cwd=cwd, env=env)
     return target
 
 
@@ -103,7 +115,8 @@ def leaky_go():
 
 def supplied(script, *arguments):
     """The path that a script of tests/support prints; skips with the script's reason where it has none."""
-    done = subprocess.run([os.path.join(TREE, "tests/support", script), *arguments], capture_output=True, text=True)
+    with _alone():
+        done = subprocess.run([os.path.join(TREE, "tests/support", script), *arguments], capture_output=True, text=True)
     if done.returncode == 3:
         raise unittest.SkipTest(done.stderr.strip().splitlines()[-1])
     if done.returncode != 0:

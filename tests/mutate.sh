@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Whether the gate notices what is broken: sudo tests/mutate.sh [PATCH...]
+# Applies each of tests/mutations/*.patch to a tree of its own, one at a time, and runs the stages of the gate that the patch's
+# line "Stage: NAME..." says. A line a patch: caught, SLIPPED or DOES NOT APPLY; exit status 1 unless all were caught.
+set -euo pipefail
+
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
+work=$OOMW_CACHE/mutated-tree # always the same: only what a patch touches is compiled again
+notes=$(mktemp -d)
+missed=0
+
+# shellcheck disable=SC2317 # by the trap
+cleanup() {
+  git -C "$tree" worktree remove --force "$work" 2>/dev/null || true
+  rm -rf "$notes"
+}
+trap cleanup EXIT
+
+# What a broken tree shows is no flake of this one, and no time.
+mutate() {
+  local patch=$1 name stage stages only=() began=$SECONDS
+  name=$(basename "$patch" .patch)
+  read -ra stages < <(sed -n 's/^Stage: //p' "$patch")
+  for stage in "${stages[@]}"; do only+=(--only "$stage"); done
+  git -C "$work" checkout -q --force . && git -C "$work" clean -qfd -e build
+  if ! git -C "$work" apply "$patch" 2>/dev/null; then
+    echo "$name: DOES NOT APPLY: make it anew" && missed=1
+  elif OOMW_NOTES=$notes "$work/tests/run.sh" "${only[@]}" >"$notes/log" 2>&1; then
+    echo "$name: SLIPPED through ${stages[*]} ($((SECONDS - began)) s)" && missed=1
+  else
+    echo "$name: caught by ${stages[*]} ($((SECONDS - began)) s): $(grep -m 1 '^failed: ' "$notes/log" | cut -c 1-200)"
+  fi
+}
+
+(($# > 0)) || set -- "$tree"/tests/mutations/*.patch
+git -C "$tree" worktree add --force --detach -q "$work" HEAD
+for patch in "$@"; do mutate "$(realpath "$patch")"; done
+exit "$missed"
