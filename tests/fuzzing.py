@@ -169,7 +169,7 @@ def main():
     if not (options.build and options.results):
         parser.error("--build and --results, or --note-green")
     seed = int(flakes.git("rev-parse", "HEAD")[:7] or "1", 16) if options.seed is None else options.seed
-    run_all(options.build, options.results, options.seconds, options.jobs, seed)
+    run_all(os.path.abspath(options.build), options.results, options.seconds, options.jobs, seed)
 
 
 if __name__ == "__main__":
