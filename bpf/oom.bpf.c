@@ -57,8 +57,12 @@ static __always_inline void kill__fill_trigger(struct oomw_kill *kill, struct ta
 static __always_inline bool kill__find_owner(struct task_struct *trigger,
 					     struct task_struct *victim, struct memcg_level *owner)
 {
-	bool is_at_limit = memcg__find_at_limit(memcg__charged_by(trigger), false, owner);
+	bool is_at_limit;
 
+	/* What others have freed meanwhile may leave no level near its limit. */
+	if (memcg__find_oom_locked(memcg__of_task(victim ?: trigger), owner))
+		return true;
+	is_at_limit = memcg__find_at_limit(memcg__charged_by(trigger), false, owner);
 	if (!victim)
 		return is_at_limit;
 	if (is_at_limit && memcg__is_within(memcg__of_task(victim), owner->memcg))

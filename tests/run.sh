@@ -245,7 +245,7 @@ main() {
     first=("${only[@]}")
     echo "${only[*]}: $("$tree/tests/times.py" say "${only[@]}")"
   else
-    echo "The gate: ${gate[*]}: $("$tree/tests/times.py" say "${gate[@]}") and builds, 20 min of them when nothing is cached."
+    echo "The gate: ${gate[*]}: $("$tree/tests/times.py" say "${gate[@]}") and builds, 35 min of them when nothing is cached."
     mapfile -t more < <("$tree/tests/times.py" order "${rest[@]}")
     ((is_all)) || more=()
     echo "The rest (--all): ${more[*]:-${rest[*]}}: $("$tree/tests/times.py" say "${rest[@]}")"

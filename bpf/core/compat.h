@@ -40,6 +40,13 @@ static __always_inline bool compat__has_oom_group(struct mem_cgroup *memcg)
 	return bpf_core_field_exists(memcg->oom_group) && BPF_CORE_READ(memcg, oom_group);
 }
 
+/* Whether the OOM killer runs for the memcg or for one above it (mem_cgroup_oom_trylock in
+ * mm/memcontrol.c or memcontrol-v1.c). */
+static __always_inline bool compat__memcg_is_oom_locked(struct mem_cgroup *memcg)
+{
+	return bpf_core_field_exists(memcg->oom_lock) && BPF_CORE_READ(memcg, oom_lock);
+}
+
 /* The memcg that a remote charge of this task goes to, or NULL. */
 static __always_inline struct mem_cgroup *compat__active_memcg(struct task_struct *task)
 {

@@ -76,6 +76,7 @@ struct mem_cgroup {
 	struct cgroup_subsys_state css;
 	struct page_counter memory;
 	bool oom_group; /* only v2 has the file that sets it */
+	bool oom_lock;	/* of both versions, where v1 is built in */
 };
 
 struct percpu_counter {

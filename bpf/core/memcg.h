@@ -133,6 +133,23 @@ static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgrou
 }
 
 /*
+ * The topmost level from `memcg` up that is locked for the OOM killer: it locks the one whose limit
+ * was hit and all below, until it has killed. Two never lock the same levels; one that finds some
+ * locked goes on without.
+ */
+static __always_inline bool memcg__find_oom_locked(struct mem_cgroup *memcg,
+						   struct memcg_level *found)
+{
+	found->memcg = NULL;
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		if (compat__memcg_is_oom_locked(memcg))
+			*found = memcg__level(memcg);
+		memcg = memcg__parent(memcg);
+	}
+	return found->memcg != NULL;
+}
+
+/*
  * The level whose limit stopped a charge to `memcg`. The kernel does not report it, so this is the
  * one with the least headroom among those within slack of their limit; ties go to the lowest.
  * with_high: memory.high counts as a limit too, as it does for reclaim.

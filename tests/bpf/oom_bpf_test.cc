@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real OOM kills in a cgroup of our own.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <fstream>
 #include <string>
 
@@ -118,6 +120,35 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
   EXPECT_FALSE(kill.group);
   expect_decision(kill, mebibytes(32));
   EXPECT_EQ(cgroup_->oom_kills(), kills.size()) << kLostKill;
+}
+
+// Sleeping threads until there is no room for the kernel's stack of another one.
+int crowd_of_threads() {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+  while (true) {
+    pthread_t thread{};
+    if (::pthread_create(
+            &thread, &attributes, [](void*) -> void* { return ::pause(), nullptr; }, nullptr) != 0)
+      ::usleep(1000);
+  }
+}
+
+// What is free below the limit when the victim is chosen may be more than any charge: the kernel's own is given back
+// late.
+TEST_P(OomTest, kills_for_want_of_the_kernels_own_memory_name_the_limit) {
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  cgroup_->set_limit(mebibytes(32));
+  for (int round = 0; round < 20; ++round) {
+    ChildProcess child(cgroup_.get(), crowd_of_threads);
+    child.go();
+    child.wait();
+    collect();
+    const auto kills = kills_of(child.pid());  // its threads that want memory while they end are marked, too
+    ASSERT_FALSE(kills.empty()) << kLostKill;
+    for (const OomKill& kill : kills) EXPECT_EQ(kill.owner_cgroup, cgroup_->id()) << "round " << round;
+  }
 }
 
 TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {

@@ -86,6 +86,8 @@ class Live(JavaTest):
 class Kills(JavaTest):
     """Most of the memory comes at once, the rest slowly: the last reading is of the time before the kill."""
 
+    alone = True  # a reading beside two busy classes is of a time before most of it came
+
     def incident(self, witness, box):
         found = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
                            lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
