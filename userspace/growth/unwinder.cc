@@ -3,8 +3,22 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace oomw::growth {
+
+namespace {
+
+// What the dynamic linker left on the stack when it bound a function leads to the stub that jumped to it.
+bool follow_calls(std::span<const NativeFrame> frames) {
+  return std::ranges::all_of(frames, [](const NativeFrame& frame) {
+    const bool is_known =
+        !frame.is_exact && frame.range != nullptr && frame.range->file != nullptr && frame.address != 0;
+    return !is_known || frame.range->file->follows_call(frame.address + 1);
+  });
+}
+
+}  // namespace
 
 const CodeRange* CodeMap::at(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &CodeRange::begin);
@@ -95,7 +109,7 @@ bool Unwinder::accept(const Place& place, int scans, std::vector<NativeFrame>& f
   const End end = walk(place, scans, tried);
   // A C library without tables calls main(), so the outermost frame has none either: the rest of the stack is empty.
   const bool is_back = end == End::kNothing && tried.size() > before + 1;
-  if (end != End::kOutermost && !is_back) return false;
+  if ((end != End::kOutermost && !is_back) || !follow_calls(std::span(tried).subspan(before))) return false;
   frames = std::move(tried);
   return true;
 }
