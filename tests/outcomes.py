@@ -50,9 +50,10 @@ def read_folder(folder):
     return results
 
 
-def count(results):
-    """The words that end a run."""
-    failed, skipped = (sum(r.outcome == outcome for r in results) for outcome in ("fail", "skip"))
+def count(results, forgiven=()):
+    """The words that end a run. forgiven: names whose failure does not reject the change."""
+    failed = sum(r.outcome == "fail" and r.name not in forgiven for r in results)
+    skipped = sum(r.outcome == "skip" for r in results)
     return f"{len(results) - failed - skipped} passed, {failed} failed, {skipped} skipped"
 
 

@@ -140,13 +140,16 @@ static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgrou
 static __always_inline bool memcg__find_oom_locked(struct mem_cgroup *memcg,
 						   struct memcg_level *found)
 {
-	found->memcg = NULL;
+	struct mem_cgroup *topmost = NULL;
+
 	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
 		if (compat__memcg_is_oom_locked(memcg))
-			*found = memcg__level(memcg);
+			topmost = memcg;
 		memcg = memcg__parent(memcg);
 	}
-	return found->memcg != NULL;
+	if (topmost)
+		*found = memcg__level(topmost);
+	return topmost != NULL;
 }
 
 /*

@@ -47,7 +47,7 @@ struct oomw_header {
 #define OOMW_KILL_OWNER_EXACT                                                                      \
 	(1u << 1) /* limit owner is the kernel's own oc->memcg, not resolved */
 #define OOMW_KILL_OWNER_FOUND                                                                      \
-	(1u << 2)		      /* a memcg at its limit was found; without it: node-wide     \
+	(1u << 2)		      /* whose limit it was is known; without it: node-wide        \
 				       */
 #define OOMW_KILL_NODE_WIDE (1u << 3) /* by the kernel itself: oc->memcg is NULL */
 

@@ -194,15 +194,19 @@ def run_in_lanes(suite, result, lanes):
     waiting = [name for name, tests in classes.items() if not getattr(tests[0], "alone", False)]
     running = {}
     folder = tempfile.mkdtemp(prefix="oomw-lanes-")  # no TemporaryDirectory: a lane's end would remove it
-    for name in waiting + [None]:
-        while len(running) >= lanes or (name is None and running):
+
+    def wait_until(fewer_than):
+        while len(running) >= fewer_than:
             pid, status = os.wait()
             if pid in running:
                 result.earlier += running.pop(pid).ended(os.waitstatus_to_exitcode(status))
                 result.write()
-        if name:
-            lane = Lane(name, classes[name], folder)
-            running[lane.pid] = lane
+
+    for name in waiting:
+        wait_until(fewer_than=lanes)
+        lane = Lane(name, classes[name], folder)
+        running[lane.pid] = lane
+    wait_until(fewer_than=1)
     shutil.rmtree(folder)
     unittest.TestSuite(test for name, tests in classes.items() if name not in waiting for test in tests).run(result)
 

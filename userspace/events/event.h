@@ -55,7 +55,7 @@ struct OomKill {
   CgroupId trigger_cgroup;
   CgroupId owner_cgroup;     // owner of the limit; none: see owner_known
   bool owner_known = false;  // true with no owner_cgroup = node-wide
-  bool owner_exact = false;  // named by the kernel, not resolved from counters
+  bool owner_exact = false;  // named by the kernel, not derived from its locks and counters
   std::optional<std::uint64_t> owner_usage_bytes;
   std::optional<std::uint64_t> owner_limit_bytes;
   // "bpf" (mark_victim) or "kmsg" (kernel log): two sources may report the same kill; the

@@ -2,14 +2,13 @@
 // Field numbers: opentelemetry-proto 1.11.
 #include "sinks/otlp_metric.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "pprof/saturating.h"
 #include "sinks/otlp_values.h"
 
 namespace oomw {
@@ -25,14 +24,9 @@ struct MetricField {
 };
 constexpr int kCumulative = 2;  // AggregationTemporality
 
-std::int64_t clamped(std::uint64_t bytes) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(bytes, static_cast<std::uint64_t>(kMost)));
-}
-
 void add(std::vector<OtlpMetric>& metrics, OtlpMetric metric, std::optional<std::uint64_t> bytes) {
   if (!bytes) return;
-  metric.points.push_back({clamped(*bytes), {}});
+  metric.points.push_back({pprof::clamped(*bytes), {}});
   metrics.push_back(std::move(metric));
 }
 
@@ -50,8 +44,8 @@ void add_process_metrics(std::vector<OtlpMetric>& metrics, const std::vector<Pro
     OtlpAttributes attributes(who);
     attributes.integer("process.pid", std::optional(usage.process.key.pid));
     attributes.text("process.executable.name", usage.process.comm);
-    resident.points.push_back({clamped(usage.resident_bytes), who});
-    all.points.push_back({clamped(usage.virtual_bytes), std::move(who)});
+    resident.points.push_back({pprof::clamped(usage.resident_bytes), who});
+    all.points.push_back({pprof::clamped(usage.virtual_bytes), std::move(who)});
   }
   metrics.push_back(std::move(resident));
   metrics.push_back(std::move(all));

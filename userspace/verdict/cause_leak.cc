@@ -17,10 +17,6 @@ namespace {
 
 using namespace threshold;
 
-double gain(std::uint64_t first, std::uint64_t last) { return last > first ? static_cast<double>(last - first) : 0; }
-double live_gain(const TrendFigures& figures) { return gain(figures.first_live_bytes, figures.last_live_bytes); }
-double held_gain(const TrendFigures& figures) { return gain(figures.first_held_bytes, figures.last_held_bytes); }
-
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 std::string site_text(const TrendSite& site) {

@@ -13,6 +13,7 @@
 #include "verdict/growth_answer.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
+#include "verdict/verdict_evidence.h"
 
 namespace oomw {
 namespace {
@@ -28,8 +29,6 @@ std::optional<AnswerCulprit> keeper(const Incident& incident) {
   culprit.evidence = "the Collector's own metrics";
   return culprit;
 }
-
-double gained(std::uint64_t first, std::uint64_t last) { return last > first ? static_cast<double>(last - first) : 0; }
 
 // Where a frame's function ends and its place begins: type arguments hold spaces of their own.
 std::size_t gap_of_frame(const std::string& frame) {
@@ -51,8 +50,7 @@ std::string code_of_frame(const std::string& frame) {
 }
 
 bool is_growing(const TrendSite& site, const IncidentTrend& trend) {
-  const double whole = gained(trend.whole.first_live_bytes, trend.whole.last_live_bytes);
-  const double live = gained(site.figures.first_live_bytes, site.figures.last_live_bytes);
+  const double whole = live_gain(trend.whole), live = live_gain(site.figures);
   return site.figures.judgement == "leak" || (live > 0 && live >= threshold::kMost * whole);
 }
 

@@ -11,6 +11,7 @@
 #include "events/contents_names.h"
 #include "verdict/growth_answer.h"
 #include "verdict/thresholds.h"
+#include "verdict/verdict_evidence.h"
 
 namespace oomw {
 namespace {
@@ -301,16 +302,13 @@ std::string pools_text(const Incident& incident) {
 
 const TrendSite* growing_name(const Incident& incident) {
   if (!incident.contents_trend) return nullptr;
-  const auto gain = [](const TrendFigures& figures) {
-    return figures.last_held_bytes - std::min(figures.first_held_bytes, figures.last_held_bytes);
-  };
   const IncidentTrend& trend = *incident.contents_trend;
-  const double needed = threshold::kMost * static_cast<double>(gain(trend.whole));
+  const double needed = threshold::kMost * held_gain(trend.whole);
   const TrendSite* best = nullptr;
   for (const TrendSite& site : trend.sites) {
-    const std::uint64_t gained = gain(site.figures);
-    if (site.frames.empty() || gained == 0 || static_cast<double>(gained) < needed) continue;
-    const auto rank = [&](const TrendSite& one) { return std::pair(told_by_name(one.frames), gain(one.figures)); };
+    const double gained = held_gain(site.figures);
+    if (site.frames.empty() || gained == 0 || gained < needed) continue;
+    const auto rank = [&](const TrendSite& one) { return std::pair(told_by_name(one.frames), held_gain(one.figures)); };
     if (best == nullptr || rank(site) > rank(*best)) best = &site;
   }
   return best;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,16 @@ struct GoPace {
 // The memory that a Go process reaches before it collects, with what it holds beside its heap: see
 // suggested_limit.h. nullopt if its live heap is not known, or if it never collects.
 [[nodiscard]] std::optional<double> go_need_bytes(const Evidence& evidence);
+
+[[nodiscard]] inline double bytes_gained(std::uint64_t first, std::uint64_t last) {
+  return last > first ? static_cast<double>(last - first) : 0;
+}
+[[nodiscard]] inline double live_gain(const TrendFigures& figures) {
+  return bytes_gained(figures.first_live_bytes, figures.last_live_bytes);
+}
+[[nodiscard]] inline double held_gain(const TrendFigures& figures) {
+  return bytes_gained(figures.first_held_bytes, figures.last_held_bytes);
+}
 
 // Bytes for people; a negative number as 0.
 [[nodiscard]] std::string bytes_text(double bytes);

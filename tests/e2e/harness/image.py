@@ -52,11 +52,12 @@ _PAUSE_SOURCE = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
 def pause_program():
     """What holds a pod's namespaces."""
     target = os.path.join(tools.CACHE, "workloads/pause")
-    if not os.path.exists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        subprocess.run(["gcc", "-Os", "-static", "-x", "c", "-", "-o", target + ".new"], input=_PAUSE_SOURCE, text=True,
-                       check=True)
-        os.rename(target + ".new", target)
+    with tools.building():
+        if not os.path.exists(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            subprocess.run(["gcc", "-Os", "-static", "-x", "c", "-", "-o", target + ".new"], input=_PAUSE_SOURCE, text=True,
+                           check=True)
+            os.rename(target + ".new", target)
     return target
 
 

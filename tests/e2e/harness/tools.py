@@ -24,7 +24,7 @@ def _is_fresh(target, sources):
 
 
 @contextlib.contextmanager
-def _alone():
+def building():
     """One builds at a time: classes of tests that run beside each other share the cache."""
     os.makedirs(CACHE, exist_ok=True)
     with open(os.path.join(CACHE, "build.lock"), "w", encoding="ascii") as lock:
@@ -33,7 +33,7 @@ def _alone():
 
 
 def _build(target, sources, command, cwd=None, env=None):
-    with _alone():
+    with building():
         if not _is_fresh(target, sources):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             subprocess.run(command, check=True, cwd=cwd, env=env)
@@ -115,7 +115,7 @@ def leaky_go():
 
 def supplied(script, *arguments):
     """The path that a script of tests/support prints; skips with the script's reason where it has none."""
-    with _alone():
+    with building():
         done = subprocess.run([os.path.join(TREE, "tests/support", script), *arguments], capture_output=True, text=True)
     if done.returncode == 3:
         raise unittest.SkipTest(done.stderr.strip().splitlines()[-1])

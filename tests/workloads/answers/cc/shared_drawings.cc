@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows drawings to many viewers at once. A viewer follows a drawing for some seconds and is told each stroke that is
-// made while it looks, and a drawing does not keep its viewers alive.
+// Shows drawings to many viewers at once. A viewer subscribes to a drawing for some seconds and gets each stroke made
+// in that time. A drawing does not keep its viewers alive.
 #include <deque>
 #include <memory>
 #include <utility>
@@ -40,9 +40,9 @@ class Drawing {
   virtual ~Drawing() = default;
   virtual void Follow(const std::shared_ptr<Follower>& follower) { followers_.push_back(follower); }
   void Add(const Stroke& stroke) {
-    // Whoever came last is told first; more than fifty do not look at the same drawing.
-    size_t told = 0;
-    for (auto at = followers_.rbegin(); at != followers_.rend() && told < 50; ++at, ++told) {
+    // The newest first. More than fifty do not watch one drawing.
+    size_t called = 0;
+    for (auto at = followers_.rbegin(); at != followers_.rend() && called < 50; ++at, ++called) {
       if (const auto follower = at->lock()) follower->OnStroke(stroke);
     }
   }
