@@ -85,7 +85,7 @@ build() {
   say "Building (the first time takes a few minutes)"
   export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
   if ! { cmake -S "$tree" --preset release -B "$build_dir" &&
-    cmake --build "$build_dir" --target oomwitness; } >"$work/build.log" 2>&1; then
+    cmake --build "$build_dir" --target oomwitness -j "$(nproc)"; } >"$work/build.log" 2>&1; then
     tail -n 30 "$work/build.log" >&2
     die "the build failed"
   fi

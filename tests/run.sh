@@ -122,7 +122,7 @@ run_stage() {
     hostile-rest) run_folder hostile --rest ;;
     living | peers | web | deploy) run_folder "$1" ;;
     asan | tsan) built "$1" unit_tests pipeline_tests && run_ctest "$1" "unit|pipeline" ;;
-    # Each file as it stands by itself: the other presets compile a dozen as one.
+    # Each file as it stands by itself: the other presets compile two dozen as one.
     alone) built dev all ;;
     *) "stage_$1" ;;
   esac

@@ -31,8 +31,6 @@ bool has_bytes(const HeapAnalysed& analysed) {
   return std::ranges::any_of(analysed.fillers, [](const HeapFiller& filler) { return filler.bytes > 0; });
 }
 
-bool is_collected(RuntimeKind kind) { return kind == RuntimeKind::kJvm || kind == RuntimeKind::kV8; }
-
 std::uint64_t resident_bytes(const std::string& proc_root, ProcessKey process) {
   const auto text = read_file(proc_root + "/" + std::to_string(process.pid) + "/statm", 256);
   if (!text) return 0;

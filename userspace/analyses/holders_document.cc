@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "pprof/text_stacks.h"
 
 namespace oomw {
@@ -74,7 +75,7 @@ Json json_of(const Holders& found) {
           {"swapped_pages", found.swapped_pages}};
 }
 
-std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& json) { return to_json_utf8(json, 2) + "\n"; }
 
 std::string frame_of(const HolderStep& step) { return step.field + " -> " + step.object; }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
+
+#include <fmt/format.h>
 
 #include "base/text.h"
 
@@ -49,6 +52,8 @@ std::string to_rfc3339(WallTime t) {
   return buffer;
 }
 
+std::string to_rfc3339_seconds(WallTime t) { return to_rfc3339(t).substr(0, 19) + "Z"; }
+
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
   constexpr std::size_t kWhole = std::string_view("2026-11-21T03:04:05").size();
   if (text.size() <= kWhole) return std::nullopt;
@@ -61,6 +66,14 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   // strptime() accepts white space and single digits, timegm() 30 February: all of these would print differently.
   if (to_rfc3339(seconds).substr(0, kWhole) != whole) return std::nullopt;
   return WallTime{seconds.ns + static_cast<std::int64_t>(*fraction)};
+}
+
+std::string human_duration(Nanoseconds duration) {
+  constexpr std::int64_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
+  const std::int64_t seconds = std::max<std::int64_t>(duration.count() / 1'000'000'000, 0);
+  if (seconds < 2 * kMinute) return fmt::format("{} s", seconds);
+  if (seconds < 2 * kHour) return fmt::format("{} min", seconds / kMinute);
+  return seconds < 2 * kDay ? fmt::format("{} h", seconds / kHour) : fmt::format("{} d", seconds / kDay);
 }
 
 }  // namespace oomw

@@ -53,7 +53,11 @@ class SystemClock final : public Clock {
 
 // "2026-11-21T03:04:05.123456789Z"
 [[nodiscard]] std::string to_rfc3339(WallTime t);
+[[nodiscard]] std::string to_rfc3339_seconds(WallTime t);  // "2026-11-21T03:04:05Z"
 // 0 to 9 decimals, years 1970 to 2261; nullopt otherwise.
 [[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
+
+// "45 s", "12 min", "3 h", "4 d": one unit, rounded down; never negative.
+[[nodiscard]] std::string human_duration(Nanoseconds duration);
 
 }  // namespace oomw

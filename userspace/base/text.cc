@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -184,6 +185,42 @@ std::string human_bytes(std::uint64_t bytes) {
   }
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f} {}", value, decimals, kUnits[unit]);
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    hex += kDigits[static_cast<unsigned char>(byte) >> 4];
+    hex += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return hex;
+}
+
+std::string human_signed_bytes(double bytes) {
+  if (std::isnan(bytes)) return "unknown";
+  if (std::isinf(bytes)) return bytes < 0 ? "-inf" : "inf";
+  constexpr double kMost = 1e18;  // fits 64 bits
+  const auto size = static_cast<std::uint64_t>(std::min(std::fabs(bytes), kMost));
+  return (bytes < 0 && size > 0 ? "-" : "") + human_bytes(size);
+}
+
+std::size_t bytes_of_character(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string parent_path(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || slash == 0 ? "/" : std::string(path.substr(0, slash));
+}
+
+bool is_at_or_below(std::string_view path, std::string_view ancestor) {
+  if (ancestor == "/") return true;
+  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
 }
 
 }  // namespace oomw

@@ -28,9 +28,21 @@ namespace oomw {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);  // ASCII white space on both ends
 [[nodiscard]] bool is_lower_hex(std::string_view text);      // [0-9a-f] only; true for ""
+[[nodiscard]] std::string to_hex(std::string_view bytes);    // lower case
 [[nodiscard]] std::optional<std::uint64_t> parse_u64(std::string_view text, int base = 10);  // whole text
 
 // IEC units, three significant digits: "256 MiB", "1.50 GiB", "812 B".
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);
+
+// Differences and slopes, written like the sizes of human_bytes(): "-1.50 GiB", "0 B". Infinite values are
+// "inf" or "-inf", NaN is "unknown": an interval from few readings has such ends.
+[[nodiscard]] std::string human_signed_bytes(double bytes);
+
+[[nodiscard]] std::size_t bytes_of_character(char first);  // of UTF-8
+
+// Of paths of files and cgroups, as text.
+[[nodiscard]] std::string_view base_name(std::string_view path);  // a view of it: what is behind the last '/'
+[[nodiscard]] std::string parent_path(std::string_view path);     // what is before; "/" where nothing is
+[[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view ancestor);
 
 }  // namespace oomw

@@ -23,8 +23,6 @@ constexpr std::uint64_t kMaxRate = std::uint64_t{1} << 40;
 // threads on 2 cores; anything longer is a file system that stalls.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(9);  // less than the reader has for the job
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 CaptureReason reason_of_stop(WalkStop stop) {
   CaptureReason reason = CaptureReason::kMalformed;
   (void)read_name(to_string(stop), reason);  // both enums have the same names
@@ -82,7 +80,7 @@ std::string WalkDecoder::provenance(const CaptureRequest& request, const Clock& 
 
 CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& watcher) {
   HeapSnapshot snapshot = take_snapshot();
-  const std::string name = process_->exe ? file_name(process_->exe->path()) : "";
+  const std::string name(process_->exe ? base_name(process_->exe->path()) : "");
   const CaptureRequest request = request_at_kill({walk_.process, walk_.cgroup, name, ""});
   CaptureFinished begun = begin_capture(request, CaptureMethod::kAtKill, walk_.started);
   const CaptureReason why = shortfall(snapshot);

@@ -88,7 +88,7 @@ Result<> add_records(int fd, WalkDecoder& decoder) {
 
 CaptureFinished begun_at(const HeapWalked& walk, const GoProcess* process) {
   const std::string path = process != nullptr && process->exe ? process->exe->path() : "";
-  const CaptureTarget victim{walk.process, walk.cgroup, path.substr(path.rfind('/') + 1), ""};
+  const CaptureTarget victim{walk.process, walk.cgroup, std::string(base_name(path)), ""};
   return begin_capture(request_at_kill(victim), CaptureMethod::kAtKill, walk.started);
 }
 

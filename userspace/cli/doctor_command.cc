@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "events/json_text.h"
 
 namespace oomw::cli {
 namespace {

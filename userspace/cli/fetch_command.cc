@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "sinks/bucket_reader.h"
@@ -23,7 +24,7 @@ int print_list(const std::vector<BucketIncident>& incidents, bool json) {
     if (json) {
       const nlohmann::json line = {
           {"id", incident.id}, {"files", incident.files}, {"bytes", incident.bytes}, {"whole", incident.is_whole}};
-      fmt::print("{}\n", line.dump());
+      fmt::print("{}\n", to_json_text(line));
     } else {
       fmt::print("{:<27} {:>3} files {:>10}{}\n", incident.id, incident.files, human_bytes(incident.bytes),
                  incident.is_whole ? "" : "  (being sent)");

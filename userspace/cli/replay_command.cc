@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cli/commands.h"
 #include "cli/read/event_line.h"
 #include "daemon/replay.h"
-#include "events/json_text.h"
 #include "store/incident_store.h"
 
 namespace oomw::cli {
@@ -16,9 +16,7 @@ Result<> place_nothing(const EvidenceFile&, const std::string&) {
   return fail(ErrorCode::kNotFound, "recordings hold no profiles");
 }
 
-std::string one_line(const Incident& incident) {
-  return to_json_text(nlohmann::json::parse(to_json(incident), nullptr, false));
-}
+std::string one_line(const Incident& incident) { return to_json_text(parse_json(to_json(incident))); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "cli/commands.h"
@@ -11,7 +12,6 @@
 #include "cli/read/event_line.h"
 #include "cli/read/line_budget.h"
 #include "daemon/daemon.h"
-#include "events/json_text.h"
 #include "events/record.h"
 
 namespace oomw::cli {

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "base/signed_bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/read/output_file.h"
@@ -78,8 +77,6 @@ class Printer {
   int written_ = 0;
   std::optional<Error> error_;
 };
-
-bool is_collected(RuntimeKind kind) { return kind == RuntimeKind::kJvm || kind == RuntimeKind::kV8; }
 
 void print_site(const NamedSite& site) {
   const SiteTrend& t = site.trend;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace oomw {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr std::size_t kShortId = 12;
 std::string name_of(const CgroupState& state) {
   if (!state.identity.name.empty()) return state.identity.name;
   if (!state.identity.id.empty()) return state.identity.id.substr(0, kShortId);
-  return state.path.substr(state.path.rfind('/') + 1);
+  return std::string(base_name(state.path));
 }
 
 // The victims' own memory, exact at the kill.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "system/container_path.h"
 
 namespace oomw {
@@ -16,15 +17,10 @@ constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
 constexpr std::size_t kMaxPath = 4'096;
 constexpr std::size_t kMaxDepth = 64;
 
-bool is_below(const std::string& path, const std::string& ancestor) {
-  if (ancestor == "/") return true;
-  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
-}
-
 // Further victims of a group are logged right after the first, without a place of their own.
 bool is_further(const KmsgKill& kill, const PastKill* before, MonotonicTime time) {
   if (!kill.group || before == nullptr || time - before->time > kGroupGap) return false;
-  return before->home.empty() || is_below(before->home, *kill.group);
+  return before->home.empty() || is_at_or_below(before->home, *kill.group);
 }
 
 PastKill past_kill_of(const LoggedKill& logged, MonotonicTime time, const PastKill* before) {
@@ -38,11 +34,6 @@ PastKill past_kill_of(const LoggedKill& logged, MonotonicTime time, const PastKi
     kill.home = *logged.kill.group;  // or a cgroup below it, which is not logged
   }
   return kill;
-}
-
-std::string parent_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
 // FNV-1a: the same path always gives the same id.

@@ -23,6 +23,10 @@ enum class RuntimeKind { kGo, kCpython, kJvm, kV8, kNative };
 template <>
 inline constexpr auto kEnumNames<RuntimeKind> = std::to_array<std::string_view>({"go", "cpython", "jvm", "v8",
                                                                                  "native"});
+// Whether what fills it goes up and down by its garbage collector; a Go heap is judged by its own figures.
+[[nodiscard]] constexpr bool is_collected(RuntimeKind kind) {
+  return kind == RuntimeKind::kJvm || kind == RuntimeKind::kV8;
+}
 
 enum class CaptureResult { kOk, kFailed, kSkipped };
 template <>

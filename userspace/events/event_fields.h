@@ -18,7 +18,7 @@ struct Format {
 };
 
 // In the order of Event.
-inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
+inline constexpr std::array<const char*, std::variant_size_v<AnyEvent>> kTypeNames = {
     "oom_kill", "watermark", "exec",         "exit",      "cgroup_created", "cgroup_removed", "reclaim",
     "lost",     "memory",    "process",      "container", "capture",        "heap_walked",    "collector",
     "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced", "heap_analysed",  "growth"};

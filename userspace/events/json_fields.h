@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/enum_names.h"
+#include "base/json_text.h"
 #include "base/result.h"
 #include "base/text.h"
 
@@ -273,7 +274,7 @@ class JsonReader {
 
 // The text as a JSON object; kInvalid otherwise. Never throws.
 [[nodiscard]] inline Result<nlohmann::json> parse_json_object(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json json = parse_json(text);
   if (json.is_discarded()) return fail(ErrorCode::kInvalid, "not JSON, or cut short");
   if (!json.is_object()) return fail(ErrorCode::kInvalid, "not a JSON object");
   return json;

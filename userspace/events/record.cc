@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace oomw {
 namespace {
@@ -25,11 +26,11 @@ std::string header_line(std::int64_t wall_minus_monotonic_ns) {
   header["type"] = "recording";
   header["version"] = kVersion;
   header["wall_minus_monotonic_ns"] = wall_minus_monotonic_ns;
-  return header.dump() + "\n";
+  return to_json_text(header) + "\n";
 }
 
 Result<std::int64_t> read_recording_header(std::string_view line) {
-  const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto header = parse_json(line);
   const bool is_header = header.is_object() && header.contains("type") && header["type"] == "recording" &&
                          header.contains("version") && header.contains("wall_minus_monotonic_ns");
   if (!is_header) return fail(ErrorCode::kInvalid, "not a recording: line 1 is no header");

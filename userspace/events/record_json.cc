@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One event to one JSON line and back.
+#include "base/json_text.h"
 #include "base/text.h"
 #include "events/event_fields.h"
-#include "events/json_text.h"
 #include "events/record.h"
 
 namespace oomw {
@@ -25,10 +25,10 @@ Result<Event> read_event(const json& object) {
 
 template <std::size_t I = 0>
 Result<Event> read_event_named(const std::string& type, const json& object) {
-  if constexpr (I == std::variant_size_v<Event>) {
+  if constexpr (I == std::variant_size_v<AnyEvent>) {
     return fail(ErrorCode::kInvalid, "unknown event type \"" + printable(type, 40) + "\"");
   } else {
-    if (type == record::kTypeNames[I]) return read_event<std::variant_alternative_t<I, Event>>(object);
+    if (type == record::kTypeNames[I]) return read_event<std::variant_alternative_t<I, AnyEvent>>(object);
     return read_event_named<I + 1>(type, object);
   }
 }

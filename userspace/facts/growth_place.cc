@@ -56,8 +56,6 @@ struct Parts {
   bool is_library = false;
 };
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool is_library_path(std::string_view path) {
   constexpr std::array<std::string_view, 5> kParts = {"site-packages/", "dist-packages/", "/lib/python",
                                                       "node_modules/", "node:"};
@@ -87,7 +85,7 @@ bool take_v8(std::string_view text, Parts& parts) {
   if (gap == std::string_view::npos) return true;
   const std::string_view place = text.substr(gap + 1);
   const std::size_t colon = place.find(':', place.starts_with("node:") ? 5 : place.starts_with("file:") ? 5 : 0);
-  parts.file = last_part(place.substr(0, colon));
+  parts.file = base_name(place.substr(0, colon));
   parts.is_library = is_library_path(place);
   parts.line = colon == std::string_view::npos ? 0 : leading_number(place.substr(colon + 1));
   return true;
@@ -109,7 +107,7 @@ bool is_go(const GrowthFrame& frame) {
 }
 
 Parts parts_of(const GrowthFrame& frame) {
-  Parts parts{frame.function, std::string(last_part(frame.file)), frame.line, frame.is_library};
+  Parts parts{frame.function, std::string(base_name(frame.file)), frame.line, frame.is_library};
   if (frame.is_managed && take_v8(frame.function, parts)) return parts;
   if (is_java(frame)) {
     parts.function = java_name(frame.function);

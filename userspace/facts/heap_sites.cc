@@ -22,8 +22,8 @@ using Stack = std::vector<StackReader::Frame>;
 
 std::string code_of(const StackReader::Frame& frame) {
   if (frame.file.empty()) return printable_function(frame.function);
-  return fmt::format("{} ({}:{})", printable_function(frame.function),
-                     printable(frame.file.substr(frame.file.rfind('/') + 1), kMaxCodeName), frame.line);
+  return fmt::format("{} ({}:{})", printable_function(frame.function), printable(base_name(frame.file), kMaxCodeName),
+                     frame.line);
 }
 
 // The functions from the own frame to the allocation, repetitions once; the innermost are kept of a long one.

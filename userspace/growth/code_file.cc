@@ -129,8 +129,8 @@ const std::vector<GoLine>& CodeFile::go_lines(std::uint64_t address) {
     if (!frame.is_known || lines.size() >= kMaxGoLines) break;
     const go::TextPool& texts = go_table()->texts();
     const std::string& file = texts.text(frame.file);
-    lines.push_back({printable(texts.text(frame.function), kMaxGoName),
-                     printable(file.substr(file.rfind('/') + 1), kMaxGoName), static_cast<std::uint64_t>(frame.line)});
+    lines.push_back({printable(texts.text(frame.function), kMaxGoName), printable(base_name(file), kMaxGoName),
+                     static_cast<std::uint64_t>(frame.line)});
   }
   return lines;
 }

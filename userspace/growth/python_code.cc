@@ -171,7 +171,7 @@ std::optional<PythonCode> PythonReader::code_at(std::uint64_t address) {
   if (code.is_interpreters) return code;
   code.function = text_at(word(address + at_.function), PythonCode::kMaxName);
   if (!is_python_name(code.function)) return std::nullopt;
-  code.file = printable(path.substr(path.rfind('/') + 1), PythonCode::kMaxName);
+  code.file = printable(base_name(path), PythonCode::kMaxName);
   code.is_library = is_library_path(path);
   if (!code.is_library) code.uses = identifiers_at(word(address + at_.names));
   code.first_line = reader_.get<std::uint32_t>(address + at_.first_line).value_or(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "events/json_text.h"
+#include "base/json_text.h"
 #include "incident/incident.h"
 #include "incident/incident_fields.h"
 

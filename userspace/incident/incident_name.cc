@@ -22,15 +22,14 @@ std::string shortened(const std::string& id) {
   return is_hex_id ? id.substr(0, kShortHex) : id;
 }
 
-std::string last_component(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 }  // namespace
 
 std::string directory_name(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
   const std::string victim = incident.victims.empty() ? "" : incident.victims.front().comm;
   const std::string group = first_known({who.pod_namespace, who.unit, who.runtime, "cgroup"});
-  const std::string place = first_known({who.pod_name, shortened(last_component(incident.cgroup_path)), "node"});
+  const std::string place =
+      first_known({who.pod_name, shortened(std::string(base_name(incident.cgroup_path))), "node"});
   const std::string name = first_known({who.name, shortened(who.id), victim});
 
   const std::size_t dash = incident.id.find('-');

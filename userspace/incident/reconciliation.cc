@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/signed_bytes.h"
 #include "base/text.h"
 #include "incident/victim_memory.h"
 

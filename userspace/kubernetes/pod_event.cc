@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -25,9 +26,6 @@ std::string lower(std::string text) {
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return text;
 }
-
-// "2026-11-21T03:04:05Z"
-std::string whole_seconds(WallTime time) { return to_rfc3339(time).substr(0, 19) + "Z"; }
 
 std::string message_of(const PodEvent& event) {
   std::string message = printable(event.message, kMaxEventMessage);
@@ -58,10 +56,10 @@ std::string event_json(const PodEvent& event, const std::string& node) {
                                        {"message", message_of(event)},
                                        {"type", "Warning"},
                                        {"source", {{"component", "oomwitness"}, {"host", node}}},
-                                       {"firstTimestamp", whole_seconds(event.time)},
-                                       {"lastTimestamp", whole_seconds(event.time)},
+                                       {"firstTimestamp", to_rfc3339_seconds(event.time)},
+                                       {"lastTimestamp", to_rfc3339_seconds(event.time)},
                                        {"count", 1}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return to_json_utf8(json);
 }
 
 }  // namespace oomw

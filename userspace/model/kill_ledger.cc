@@ -14,11 +14,6 @@ constexpr std::size_t kHexIdLength = 64;
 
 bool is_hex_id(const std::string& id) { return id.size() == kHexIdLength && is_lower_hex(id); }
 
-std::string last_component(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 // A nameless container's id is new with every restart, so its runtime's name stands in for it.
 std::string container_label(const CgroupState& state) {
   const ContainerIdentity& who = state.identity;
@@ -28,7 +23,7 @@ std::string container_label(const CgroupState& state) {
   if (is_hex_id(who.id)) return who.runtime.empty() ? "_unnamed" : who.runtime;
   if (!who.id.empty()) return who.id;
   if (MemoryModel::is_pods_own(state)) return "";  // its last component is the pod's uid
-  const std::string last = last_component(state.path);
+  const std::string last(base_name(state.path));
   return last.empty() ? "_root" : last;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "pprof/diff.h"
 #include "pprof/estimate.h"
 #include "pprof/growth_text.h"
@@ -47,7 +48,7 @@ std::string program_of(const Profile& profile) {
   if (!comm.empty() && !pid.empty()) return fmt::format("{} (pid {}): ", comm, pid);
   if (profile.mappings.empty() || profile.mappings.front().filename.empty()) return "";
   const std::string& path = profile.mappings.front().filename;
-  return path.substr(path.find_last_of('/') + 1) + ": ";
+  return std::string(base_name(path)) + ": ";
 }
 
 std::string words_of(const std::string& type) {

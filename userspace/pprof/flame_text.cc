@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::string_view kCut = "..";
 
-std::size_t length_of_character(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 // Scripts of double width begin at U+1100. Three-byte characters begin a little earlier, at U+0800.
 std::size_t columns_of(std::size_t length) { return length >= 3 ? 2 : 1; }
 
@@ -63,7 +58,7 @@ std::string fit(std::string_view text, std::size_t columns) {
   std::size_t used = 0;
   std::size_t cut = 0;  // the last end that leaves room for kCut
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = length_of_character(text[i]);
+    const std::size_t length = bytes_of_character(text[i]);
     used += columns_of(length);
     if (used > columns) return std::string(text.substr(0, cut)).append(kCut);
     i += length;

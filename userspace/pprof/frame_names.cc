@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace oomw::pprof {
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 std::string binary_name(const std::unordered_map<std::uint64_t, const std::string*>& mappings, std::uint64_t id) {
   const auto mapping = mappings.find(id);
   if (mapping == mappings.end() || mapping->second->empty()) return "<unknown>";
-  return "[" + base_name(*mapping->second) + "]";
+  return "[" + std::string(base_name(*mapping->second)) + "]";
 }
 
 }  // namespace

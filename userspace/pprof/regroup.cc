@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "pprof/frame_names.h"
 
 namespace oomw::pprof {
@@ -31,12 +32,10 @@ class Groups {
 
 constexpr char kNoModule[] = "(no module)";
 
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // The files of items by their ids.
 std::unordered_map<std::uint64_t, std::string> files_of(const auto& items) {
   std::unordered_map<std::uint64_t, std::string> files;
-  for (const auto& item : items) files.try_emplace(item.id, last_part(item.filename));
+  for (const auto& item : items) files.try_emplace(item.id, base_name(item.filename));
   return files;
 }
 

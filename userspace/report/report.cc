@@ -105,7 +105,7 @@ std::string timeline_section(const Incident& incident) {
   text += "| time (UTC) | to the kill | what | usage | of the limit |\n|---|---|---|---|---|\n";
   for (const TimelineRow& row : timeline_of(incident)) {
     const double lead = static_cast<double>(incident.time.ns - row.time.ns) / 1e9;
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", second_text(row.time),
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", to_rfc3339_seconds(row.time),
                         row.time == incident.time ? "" : lead_text(lead), row.what,
                         row.usage_bytes ? human_bytes(*row.usage_bytes) : "",
                         percent_of(row.usage_bytes, incident.limit_bytes));

@@ -46,7 +46,8 @@ std::string repeats_text(const Incident& incident) {
   return fmt::format(
       "Since then {} more {} of this container up to {}: they are counted here and have no incidents of "
       "their own. ",
-      incident.repeats->count, incident.repeats->count == 1 ? "kill" : "kills", second_text(incident.repeats->last));
+      incident.repeats->count, incident.repeats->count == 1 ? "kill" : "kills",
+      to_rfc3339_seconds(incident.repeats->last));
 }
 
 std::string limit_text(const Incident& incident) {
@@ -128,10 +129,8 @@ std::string workload_text(const Incident& incident) {
   return text;
 }
 
-std::string second_text(WallTime time) { return to_rfc3339(time).substr(0, 19) + "Z"; }
-
 std::string story_text(const Incident& incident) {
-  return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", second_text(incident.time),
+  return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", to_rfc3339_seconds(incident.time),
                      victims_text(incident), place_text(incident), workload_text(incident), limit_text(incident),
                      group_text(incident) + repeats_text(incident), growth_text(incident), memory_text(incident));
 }

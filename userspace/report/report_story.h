@@ -9,8 +9,6 @@ namespace oomw {
 
 // Markdown, one line each, all workload text escaped.
 
-// "2026-11-21T03:04:05Z": a person reads the second; incident.json has the nanosecond.
-[[nodiscard]] std::string second_text(WallTime time);
 // "container web of pod shop/cart-7d9f", "unit nginx.service", "cgroup /a/b".
 [[nodiscard]] std::string place_text(const Incident& incident);
 // The kill in one paragraph: the victim, the owner of the limit, the pace, and the kinds of memory.

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/estimate_text.h"
-#include "base/signed_bytes.h"
 #include "base/text.h"
 #include "verdict/next_steps.h"
 

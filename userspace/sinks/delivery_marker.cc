@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -39,12 +40,12 @@ std::string to_marker_text(const DeliveryMarker& marker) {
                                        {"reason", to_string(marker.reason)},
                                        {"detail", printable(marker.detail, kMaxStoredDetail)},
                                        {"at", to_rfc3339(marker.at)}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return to_json_utf8(json) + "\n";
 }
 
 std::optional<DeliveryMarker> parse_marker(std::string_view text) {
   try {
-    return marker_of(nlohmann::json::parse(text));
+    return marker_of(parse_json(text));
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

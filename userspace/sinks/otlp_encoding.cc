@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "base/json_text.h"
 #include "sinks/otlp_record.h"
 #include "sinks/otlp_values.h"
 
@@ -43,7 +44,7 @@ std::string to_otlp_json(const OtlpRecord& record) {
   const ordered_json data = {
       {"resourceLogs", ordered_json::array({otlp_resource_json(record.resource, "scopeLogs", "logRecords",
                                                                ordered_json::array({log}))})}};
-  return data.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return to_json_utf8(data);
 }
 
 }  // namespace oomw

@@ -10,6 +10,7 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -59,7 +60,7 @@ std::optional<PartialSuccess> partial_success_of(const std::string& protobuf) {
 // thousands.
 std::optional<PartialSuccess> partial_success_of_json(const std::string& text) {
   try {
-    const nlohmann::json response = nlohmann::json::parse(text);
+    const nlohmann::json response = parse_json(text);
     if (!response.is_object()) return std::nullopt;
     PartialSuccess found;
     const auto partial = response.find("partialSuccess");

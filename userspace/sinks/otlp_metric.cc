@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "base/json_text.h"
 #include "pprof/saturating.h"
 #include "sinks/otlp_values.h"
 
@@ -120,7 +121,7 @@ std::string to_otlp_json(const OtlpContainerMetrics& metrics) {
   ordered_json list = ordered_json::array();
   for (const OtlpMetric& metric : metrics.metrics) list.push_back(metric_json(metric, metrics));
   const ordered_json json = otlp_resource_json(metrics.resource, "scopeMetrics", "metrics", std::move(list));
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return to_json_utf8(json);
 }
 
 }  // namespace oomw

@@ -8,7 +8,6 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "base/hex.h"
 #include "base/text.h"
 #include "pprof/saturating.h"
 #include "reader/wire.h"

@@ -20,8 +20,6 @@ namespace {
 constexpr std::size_t kMaxFiles = 1'000;  // of one incident
 constexpr Nanoseconds kIdle = std::chrono::seconds(60);
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::uint64_t bytes_of(const std::string& directory) {
   std::uint64_t sum = 0;
   const Result<std::vector<std::string>> names = list_directory(directory, kMaxFiles);
@@ -60,7 +58,7 @@ void Outbox::publish(const Incident& incident, const StoredAt& at) {
   if (at.is_revision && !destination_->takes_revisions()) return;
   {
     const std::lock_guard lock(mutex_);
-    queue_.add(base_name(at.directory), incident.time,
+    queue_.add(std::string(base_name(at.directory)), incident.time,
                clock_.now() + (at.is_revision ? kRevisionDelay : Nanoseconds()));
   }
   changed_.notify_all();

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "base/hex.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "sinks/s3/sha256.h"
 
@@ -88,7 +88,7 @@ std::string push_body(const ProfileLabels& labels, const std::string& id, std::s
   if (!is_parca) sample["ID"] = id;
   const nlohmann::json set = is_parca ? nlohmann::json{{"labels", pairs}} : pairs;
   const nlohmann::json series = {{"labels", set}, {"samples", nlohmann::json::array({sample})}};
-  return nlohmann::json{{"series", nlohmann::json::array({series})}}.dump();
+  return to_json_utf8(nlohmann::json{{"series", nlohmann::json::array({series})}});
 }
 
 ProfileStore pyroscope_store(HttpEndpoint endpoint, bool is_parca, OtlpMapping mapping, ProfileStore::Fold fold,

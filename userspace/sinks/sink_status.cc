@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "sinks/delivery_marker.h"
@@ -48,7 +49,7 @@ void add_incident(SinkSurvey& survey, const std::string& directory, const std::s
 
 std::optional<SinkStatus> parse_sink_status(std::string_view text) {
   try {
-    return status_of(nlohmann::json::parse(text));
+    return status_of(parse_json(text));
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
@@ -64,8 +65,7 @@ Result<> save_sink_status(const std::string& data_dir, const std::string& sink, 
                                        {"reason", to_string(status.reason)},
                                        {"detail", printable(status.detail, kMaxStoredDetail)},
                                        {"since", to_rfc3339(status.since.value_or(WallTime{}))}};
-  return write_file_atomic(path_of(data_dir, sink),
-                           json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return write_file_atomic(path_of(data_dir, sink), to_json_utf8(json, 1) + "\n");
 }
 
 std::string why_failing(const SinkStatus& status) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -24,7 +25,7 @@ std::string subject_of(const Incident& incident) {
 
 std::string cloud_event_of(const Incident& incident, std::string_view json, const std::string& source, unsigned nth) {
   using nlohmann::ordered_json;
-  ordered_json data = ordered_json::parse(json, nullptr, false);
+  ordered_json data = parse_ordered_json(json);
   if (data.is_discarded()) return "";
   const ordered_json event = {{"specversion", "1.0"},
                               {"id", incident.id},
@@ -35,7 +36,7 @@ std::string cloud_event_of(const Incident& incident, std::string_view json, cons
                               {"oomwrevision", nth},
                               {"datacontenttype", "application/json"},
                               {"data", std::move(data)}};
-  return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return to_json_utf8(event);
 }
 
 std::optional<std::string> header_field_of(const Incident& incident, unsigned nth, std::string_view name) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "base/human_duration.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace oomw {

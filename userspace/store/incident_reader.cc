@@ -177,7 +177,7 @@ Result<StoredIncident> IncidentReader::get(const std::string& what) const {
     return StoredIncident{path, std::move(incident)};
   }
   // A directory that this reader has, by a path that leads nowhere here: copied from another machine's output.
-  const std::string last = path.substr(path.rfind('/') + 1);
+  const std::string last(base_name(path));
   ASSIGN_OR_RETURN(const std::string name, find(is_incident_directory(last) ? last : what));
   auto stored = load(name);
   if (!stored) return tl::make_unexpected(std::move(stored).error().with_context(root_ + "/" + name));

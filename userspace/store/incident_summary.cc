@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "events/json_fields.h"
-#include "events/json_text.h"
 #include "incident/incident_facts.h"
 
 namespace oomw {

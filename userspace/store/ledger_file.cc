@@ -2,9 +2,9 @@
 #include "store/ledger_file.h"
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "events/json_fields.h"
-#include "events/json_text.h"
 
 namespace oomw {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "events/json_fields.h"
-#include "events/json_text.h"
 
 namespace oomw {
 

@@ -32,12 +32,6 @@ std::size_t find_task(std::string_view text) {
   return text.find(kKey, text.size() > window ? text.size() - window : 0);
 }
 
-// Is `path` the cgroup `ancestor` or below it?
-bool is_below(std::string_view path, std::string_view ancestor) {
-  if (ancestor == "/") return true;
-  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
-}
-
 // "OOM_MEMCG,task_memcg=TASK_MEMCG": a name may hold the key, but a victim lives at or below the
 // cgroup whose limit was hit, which leaves one split in all but contrived cases.
 void split_memcgs(std::string_view text, KmsgConstraint& line) {
@@ -45,10 +39,10 @@ void split_memcgs(std::string_view text, KmsgConstraint& line) {
   for (std::size_t at = text.find(kKey); at != std::string_view::npos; at = text.find(kKey, at + 1)) {
     const std::string_view owner = text.substr(0, at);
     const std::string_view task = text.substr(at + kKey.size());
-    if (!is_below(task, owner) && !line.oom_memcg.empty()) continue;
+    if (!is_at_or_below(task, owner) && !line.oom_memcg.empty()) continue;
     line.oom_memcg = owner;
     line.task_memcg = task;
-    if (is_below(task, owner)) return;
+    if (is_at_or_below(task, owner)) return;
   }
 }
 

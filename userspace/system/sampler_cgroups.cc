@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/text.h"
 #include "system/sampler_impl.h"
 
 namespace oomw {
@@ -16,11 +17,6 @@ constexpr std::array<Nanoseconds, 3> kBundleRetries = {std::chrono::milliseconds
 constexpr std::size_t kContainerIdLength = 64;
 
 constexpr std::array<Nanoseconds, 2> kFirstReadings = {std::chrono::milliseconds(50), std::chrono::milliseconds(500)};
-
-std::string parent_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
-}
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trends/trend_document.h"
 
+#include "base/json_text.h"
 #include "events/json_fields.h"
-#include "events/json_text.h"
 
 namespace oomw {
 namespace trend_json {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/human_duration.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace oomw {

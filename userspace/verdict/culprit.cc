@@ -46,7 +46,7 @@ std::string code_of_frame(const std::string& frame) {
   const std::size_t gap = gap_of_frame(frame);
   if (gap == std::string::npos) return function_of_frame(frame);
   const std::string place = frame.substr(gap + 1);
-  return fmt::format("{} ({})", function_of_frame(frame), place.substr(place.rfind('/') + 1));
+  return fmt::format("{} ({})", function_of_frame(frame), base_name(place));
 }
 
 bool is_growing(const TrendSite& site, const IncidentTrend& trend) {

@@ -58,15 +58,13 @@ std::string_view module_of(std::string_view held_as) {
   return held_as.substr(0, held_as.find('`'));
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // The script of "python3 -u /srv/app.py --port 80", which is module `__main__`; "" = not known.
 std::string main_file_of(const Incident& incident) {
   if (incident.victims.empty()) return "";
   std::string_view rest = incident.victims.front().cmdline;
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find(' '));
-    if (word.ends_with(".py")) return std::string(last_part(word));
+    if (word.ends_with(".py")) return std::string(base_name(word));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
   }
   return "";

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/signed_bytes.h"
 #include "base/text.h"
 #include "trends/leak_detector.h"
 #include "trends/robust_slope.h"

@@ -5,14 +5,13 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "verdict/verdict_evidence.h"
 
 namespace oomw {
 namespace {
 
 // "/usr/bin/python3.11" is "python3.11".
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 Language by_name(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Language>, 7> kNames = {{{"python", Language::kPython},
                                                                             {"gunicorn", Language::kPython},
@@ -48,7 +47,7 @@ Language language_of(const Incident& incident) {
   }
   if (incident.victims.empty()) return Language::kUnknown;
   const IncidentVictim& victim = incident.victims.front();
-  const Language by_program = by_name(file_name(victim.exe));
+  const Language by_program = by_name(base_name(victim.exe));
   return by_program == Language::kUnknown ? by_name(victim.comm) : by_program;
 }
 

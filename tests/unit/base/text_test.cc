@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -119,6 +120,41 @@ TEST(IsLowerHex, takes_lower_case_digits_only) {
   EXPECT_FALSE(is_lower_hex("0A"));
   EXPECT_FALSE(is_lower_hex("0g"));
   EXPECT_FALSE(is_lower_hex(std::string_view("0\0", 2)));
+}
+
+TEST(SignedBytes, both_signs_are_written_as_sizes_are) {
+  EXPECT_EQ(human_signed_bytes(812), "812 B");
+  EXPECT_EQ(human_signed_bytes(-812), "-812 B");
+  EXPECT_EQ(human_signed_bytes(1.5 * (1 << 30)), "1.50 GiB");
+  EXPECT_EQ(human_signed_bytes(-1.5 * (1 << 30)), "-1.50 GiB");
+}
+
+TEST(SignedBytes, less_than_a_byte_is_none_and_has_no_sign) {
+  EXPECT_EQ(human_signed_bytes(0), "0 B");
+  EXPECT_EQ(human_signed_bytes(0.9), "0 B");
+  EXPECT_EQ(human_signed_bytes(-0.9), "0 B");
+}
+
+TEST(SignedBytes, what_no_size_is_is_said) {
+  EXPECT_EQ(human_signed_bytes(HUGE_VAL), "inf");
+  EXPECT_EQ(human_signed_bytes(-HUGE_VAL), "-inf");
+  EXPECT_EQ(human_signed_bytes(std::nan("")), "unknown");
+}
+
+TEST(SignedBytes, more_than_any_memory_is_capped_and_not_undefined) {
+  EXPECT_EQ(human_signed_bytes(1e300), human_signed_bytes(1e18));
+  EXPECT_EQ(human_signed_bytes(-1e300), "-" + human_signed_bytes(1e18));
+}
+
+TEST(Paths, a_name_that_only_begins_alike_is_not_below) {
+  EXPECT_TRUE(is_at_or_below("/pods/a", "/"));
+  EXPECT_TRUE(is_at_or_below("/pods/a", "/pods/a"));
+  EXPECT_TRUE(is_at_or_below("/pods/a/b", "/pods/a"));
+  EXPECT_FALSE(is_at_or_below("/pods/ab", "/pods/a"));
+  EXPECT_EQ(parent_path("/pods/a"), "/pods");
+  EXPECT_EQ(parent_path("/pods"), "/");
+  EXPECT_EQ(base_name("/pods/a"), "a");
+  EXPECT_EQ(base_name("a"), "a");
 }
 
 }  // namespace

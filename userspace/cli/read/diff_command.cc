@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/memory_limit.h"
 #include "base/text.h"
 #include "cli/read/foreign_file.h"
@@ -58,7 +59,7 @@ void print_growth_json(const CommandLine& line, const IncidentEnds& ends, const 
   for (std::size_t i = 0; i < std::min(line.rows, growth.rows.size()); ++i) {
     out["rows"].push_back(to_json(growth.rows[i]));
   }
-  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", to_json_text(out));
 }
 
 Result<IncidentEnds> load_both(const CommandLine& line, const std::string& data_dir) {

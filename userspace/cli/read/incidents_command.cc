@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/read/foreign_file.h"
 #include "cli/read/incident_rows.h"
 #include "cli/read/markdown_view.h"
 #include "cli/read/pager.h"
 #include "cli/read/read_commands.h"
-#include "events/json_text.h"
 #include "store/incident_reader.h"
 #include "store/retention_file.h"
 
@@ -27,8 +27,8 @@ int print_incidents_json(const IncidentReader& reader, const IncidentFilter& fil
   if (!incidents.has_value()) return report(incidents.error());
   const bool is_terminal = stdout_view().columns > 0;
   for (const auto& [directory, incident] : *incidents) {
-    nlohmann::json line = nlohmann::json::parse(to_json(incident), nullptr, false);
-    line["directory"] = directory.substr(directory.rfind('/') + 1);
+    nlohmann::json line = parse_json(to_json(incident));
+    line["directory"] = base_name(directory);
     const std::string text = to_json_text(line);
     fmt::print("{}", is_terminal ? for_any_terminal(text) : text + "\n");
   }

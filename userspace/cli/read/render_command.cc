@@ -26,8 +26,6 @@ struct Drawing {
   pprof::Profile profile;
 };
 
-std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 Result<Drawing> load_drawing(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const auto as_asked = [&](pprof::Profile profile) {
     if (line.group_by == "module") return pprof::regrouped_by_module(std::move(profile));
@@ -79,7 +77,7 @@ std::string with_extension(const std::string& path, const char* extension) {
 std::string svg_path(const CommandLine& line, const Drawing& drawing) {
   if (line.output_path.ends_with(".png")) return with_extension(line.output_path, ".svg");
   if (!line.output_path.empty()) return line.output_path;
-  std::string name = base_name(drawing.source);
+  std::string name(base_name(drawing.source));
   for (const char* suffix : {".gz", ".pb"}) {
     if (name.ends_with(suffix)) name.resize(name.size() - 3);
   }

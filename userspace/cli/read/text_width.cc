@@ -5,6 +5,8 @@
 #include <clocale>
 #include <cwchar>
 
+#include "base/text.h"
+
 namespace oomw::cli {
 namespace {
 
@@ -26,11 +28,6 @@ class Utf8Locale {
   locale_t utf8_;
   locale_t before_ = nullptr;
 };
-
-std::size_t bytes_of_character(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
 
 struct Character {
   std::size_t bytes = 0, columns = 0;

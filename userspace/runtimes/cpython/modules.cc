@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
+
 namespace oomw::cpython {
 namespace {
 
@@ -26,7 +28,7 @@ std::string file_of(ObjectReader& objects, const Module& module) {
   for (std::uint64_t i = 0; i < std::min(module.keys.count, kMaxGlobals); ++i) {
     const auto entry = objects.entry(module.globals, module.keys, i);
     if (!entry || objects.identifier(entry->key) != "__file__") continue;
-    const std::string path = objects.ascii(entry->value), file = path.substr(path.rfind('/') + 1);
+    const std::string path = objects.ascii(entry->value), file(base_name(path));
     return file.substr(0, file.find('.'));
   }
   return "";

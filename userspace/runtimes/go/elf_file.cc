@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/hex.h"
+#include "base/text.h"
 
 namespace oomw::go {
 

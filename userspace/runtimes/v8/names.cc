@@ -192,7 +192,7 @@ std::string ConstructorNames::file_of(std::uint64_t function) {
     });
     return is_sound ? path.substr(0, kMaxName) : "";
   }
-  const std::string file = path.substr(path.rfind('/') + 1);
+  const std::string file(base_name(path));
   return is_file_name(file) ? file : "";
 }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "sinks/s3/xml_reader.h"
 
@@ -155,7 +156,7 @@ Result<TimedCredentials> parse_sts_answer(std::string_view xml) {
 }
 
 Result<TimedCredentials> parse_endpoint_answer(std::string_view json) {
-  const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = parse_json(json);
   if (!parsed.is_object()) return fail(ErrorCode::kInvalid, "not a JSON object");
   TimedCredentials timed;
   timed.credentials = {text_of(parsed, "AccessKeyId"), text_of(parsed, "SecretAccessKey"), text_of(parsed, "Token")};

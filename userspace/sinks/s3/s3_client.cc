@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/text.h"
 #include "sinks/s3/sha256.h"
 
 namespace oomw {

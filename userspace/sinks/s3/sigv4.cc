@@ -5,7 +5,6 @@
 #include <cctype>
 #include <map>
 
-#include "base/hex.h"
 #include "base/text.h"
 #include "sinks/s3/sha256.h"
 

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
-#include "events/json_text.h"
 #include "pprof/codec.h"
 
 namespace oomw {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "facts/component_group.h"
 #include "facts/operation_profile.h"
@@ -65,7 +66,7 @@ std::string module_of(const std::string& function) {
   return component.empty() ? std::string(pprof::package_of(function)) : component;
 }
 
-std::string json_string(std::string_view text) { return nlohmann::json(printable(text, kMaxName)).dump(); }
+std::string json_string(std::string_view text) { return to_json_utf8(nlohmann::json(printable(text, kMaxName))); }
 
 std::string types_of(const pprof::Profile& profile) {
   std::string out;

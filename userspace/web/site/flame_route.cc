@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/text.h"
-#include "events/json_text.h"
 #include "incident/incident_files.h"
 #include "store/incident_reader.h"
 #include "web/site/api.h"
@@ -98,7 +98,7 @@ Result<std::string> ask(reader::Reader& reader, const FlameQuestion& question, c
   if (::lseek(out.get(), 0, SEEK_SET) != 0) return fail_errno(errno, "lseek");
   ASSIGN_OR_RETURN(std::string json, read_open_file(out.get(), "the picture", kMaxFlameAnswer));
   // What was read may have the reader in its hands: it sends JSON or nothing.
-  if (!nlohmann::json::accept(json)) return fail(ErrorCode::kUnavailable, "the reader answered something else");
+  if (!is_json(json)) return fail(ErrorCode::kUnavailable, "the reader answered something else");
   return json;
 }
 

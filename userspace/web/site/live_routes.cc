@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "store/retention_file.h"
@@ -56,7 +57,7 @@ Result<HttpResponse> health_answer(const std::string& data_dir, DaemonLink* link
                         {"daemon", nullptr}};
   if (link != nullptr) {
     const auto text = link->ask(LiveQuestion::kHealth);
-    if (text) out["daemon"] = nlohmann::json::parse(*text, nullptr, false);
+    if (text) out["daemon"] = parse_json(*text);
     if (!text) out["daemon_error"] = printable(text.error().message);
   }
   return json_response(out, request);

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/hex.h"
+#include "base/text.h"
 #include "sinks/s3/sha256.h"
 
 namespace oomw {
