@@ -70,4 +70,47 @@ inline void end_requests_when(const std::atomic<bool>& stopping, CURL* handle) {
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, const_cast<std::atomic<bool>*>(&stopping));
 }
 
+// How a transfer ended.
+enum class TransferEnd { kWhole, kConnect, kTls, kTimeout, kAborted, kCut, kMalformed, kRefused, kOther };
+
+[[nodiscard]] inline TransferEnd end_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return TransferEnd::kWhole;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return TransferEnd::kConnect;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_ISSUER_ERROR:
+      return TransferEnd::kTls;
+    case CURLE_OPERATION_TIMEDOUT:
+      return TransferEnd::kTimeout;
+    case CURLE_ABORTED_BY_CALLBACK:
+      return TransferEnd::kAborted;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+      return TransferEnd::kCut;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return TransferEnd::kMalformed;
+    case CURLE_WRITE_ERROR:  // the client's own callback
+      return TransferEnd::kRefused;
+    default:
+      return TransferEnd::kOther;
+  }
+}
+
+// A client's own word for that; words: for each TransferEnd, in their order.
+template <typename Word>
+[[nodiscard]] Word word_of(CURLcode code, const Word (&words)[static_cast<std::size_t>(TransferEnd::kOther) + 1]) {
+  return words[static_cast<std::size_t>(end_of(code))];
+}
+
 }  // namespace oomw

@@ -19,33 +19,8 @@ constexpr long kKeepAliveIntervalSeconds = 10;
 constexpr long kCaCacheSeconds = 60;
 
 ApiError error_of(CURLcode code) {
-  switch (code) {
-    case CURLE_OK:
-      return ApiError::kNone;
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return ApiError::kConnect;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-      return ApiError::kTls;
-    case CURLE_OPERATION_TIMEDOUT:
-      return ApiError::kTimeout;
-    case CURLE_PARTIAL_FILE:
-    case CURLE_GOT_NOTHING:
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
-      return ApiError::kCut;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_BAD_CONTENT_ENCODING:
-      return ApiError::kMalformed;
-    default:
-      return ApiError::kInternal;
-  }
+  using enum ApiError;
+  return word_of<ApiError>(code, {kNone, kConnect, kTls, kTimeout, kInternal, kCut, kMalformed, kInternal, kInternal});
 }
 
 bool is_json(const char* content_type) {

@@ -21,27 +21,8 @@ constexpr long kConnectTimeoutMs = 5'000;
 constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(1);
 
 DeliveryReason reason_of(CURLcode code) {
-  switch (code) {
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return DeliveryReason::kConnect;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-      return DeliveryReason::kTls;
-    case CURLE_OPERATION_TIMEDOUT:
-      return DeliveryReason::kTimeout;
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_BAD_CONTENT_ENCODING:
-    case CURLE_WRITE_ERROR:  // take() refused it
-      return DeliveryReason::kBadAnswer;
-    default:
-      return DeliveryReason::kCut;
-  }
+  using enum DeliveryReason;
+  return word_of<DeliveryReason>(code, {kCut, kConnect, kTls, kTimeout, kCut, kCut, kBadAnswer, kBadAnswer, kCut});
 }
 
 DeliveryReason reason_of(long status) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "base/unique_fd.h"
 #include "base/victim_marks.h"
 #include "reader/protocol.h"
+#include "reader/reader_group.h"
 #include "reader/reader_process.h"
 #include "reader/unreaped_readers.h"
 #include "unit/reader/test_jobs.h"
@@ -340,6 +342,22 @@ TEST(ReaderProtocolTest, messages_survive_the_way_and_anything_else_is_refused) 
   unknown[8] = 9;
   EXPECT_FALSE(decode_answer(unknown));
   EXPECT_FALSE(encode(Job{1, 1, std::string(kMaxMessage, 'x')}));
+}
+
+// A count that two threads change at once would make a reader seem busy for ever.
+TEST(ReaderGroupTest, is_entered_and_left_by_many_threads_at_once) {
+  const SystemClock clock;
+  ReaderGroup group(clock, ReaderConfig{}, 2);
+  std::latch done(4);  // a process ends with the thread that started it
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int job = 0; job < 5; ++job) {
+        EXPECT_EQ(group.run(test::kEcho, "text", {}, kLong, clock.now() + kLong, {}, nullptr).value_or(""), "text");
+      }
+      done.arrive_and_wait();
+    });
+  }
 }
 
 }  // namespace

@@ -17,30 +17,8 @@ constexpr long kSilenceSeconds = 15;
 constexpr std::size_t kMaxErrorBytes = 4'096;
 
 S3Failure failure_of(CURLcode code) {
-  switch (code) {
-    case CURLE_OK:
-      return S3Failure::kNone;
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return S3Failure::kConnect;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-      return S3Failure::kTls;
-    case CURLE_OPERATION_TIMEDOUT:
-    case CURLE_ABORTED_BY_CALLBACK:
-      return S3Failure::kTimeout;
-    case CURLE_PARTIAL_FILE:
-    case CURLE_GOT_NOTHING:
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
-      return S3Failure::kCut;
-    default:
-      return S3Failure::kOther;
-  }
+  using enum S3Failure;
+  return word_of<S3Failure>(code, {kNone, kConnect, kTls, kTimeout, kTimeout, kCut, kOther, kOther, kOther});
 }
 
 class Exchange {

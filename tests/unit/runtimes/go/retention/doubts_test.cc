@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On graphs that are made here; holders_test.cc has those of real programs.
+// On graphs that are made here; holders_live_test.cc has those of real programs.
 #include "runtimes/go/retention/doubts.h"
 
 #include <array>
