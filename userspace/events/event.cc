@@ -13,8 +13,7 @@ Event& Event::operator=(Event&& other) noexcept = default;
 Event::~Event() = default;
 
 template <typename T>
-requires std::is_constructible_v<AnyEvent, std::in_place_type_t<T>, T> Event::Event(T one)
-    : AnyEvent(std::in_place_type<T>, std::move(one)) {}
+requires kIsOneOf<T, AnyEvent> Event::Event(T one) : AnyEvent(std::in_place_type<T>, std::move(one)) {}
 
 template Event::Event(OomKill);
 template Event::Event(WatermarkCrossed);

@@ -345,16 +345,13 @@ TEST(ReaderProtocolTest, messages_survive_the_way_and_anything_else_is_refused) 
 }
 
 // A count that two threads change at once would make a reader seem busy for ever.
-TEST(ReaderGroupTest, is_entered_and_left_by_many_threads_at_once) {
-  const SystemClock clock;
-  ReaderGroup group(clock, ReaderConfig{}, 2);
+TEST_F(ReaderTest, a_group_is_entered_and_left_by_many_threads_at_once) {
+  ReaderGroup group(clock_, ReaderConfig{}, 2);
   std::latch done(4);  // a process ends with the thread that started it
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int job = 0; job < 5; ++job) {
-        EXPECT_EQ(group.run(test::kEcho, "text", {}, kLong, clock.now() + kLong, {}, nullptr).value_or(""), "text");
-      }
+      for (int job = 0; job < 5; ++job) EXPECT_TRUE(group.run(test::kEcho, "", {}, kLong, clock_.now() + kLong));
       done.arrive_and_wait();
     });
   }
