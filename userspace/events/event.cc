@@ -38,7 +38,7 @@ template Event::Event(HeapAnalysed);
 template Event::Event(GrowthProfile);
 
 MonotonicTime time_of(const Event& event) {
-  return std::visit([](const auto& e) { return e.time; }, static_cast<const AnyEvent&>(event));
+  return std::visit([](const auto& e) { return e.time; }, event);
 }
 
 }  // namespace oomw

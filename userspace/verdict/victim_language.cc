@@ -11,7 +11,6 @@
 namespace oomw {
 namespace {
 
-// "/usr/bin/python3.11" is "python3.11".
 Language by_name(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Language>, 7> kNames = {{{"python", Language::kPython},
                                                                             {"gunicorn", Language::kPython},

@@ -55,6 +55,7 @@ class Symbolizer {
 
   [[nodiscard]] const TextPool& texts() const { return texts_; }
   [[nodiscard]] std::uint64_t own_bytes() const;  // at most
+  [[nodiscard]] bool has_inlining() const { return inline_tree_.has_value(); }
 
  private:
   Symbolizer(const ByteSource& file, Limits limits);

@@ -44,6 +44,7 @@ TEST_P(GoRuntimeMatrixSymbols, frames_equal_what_the_runtime_says) {
   const FdSource file(fd.get());
   const auto symbolizer = Symbolizer::open(file);
   ASSERT_TRUE(symbolizer.has_value()) << symbolizer.error().message;
+  EXPECT_TRUE((*symbolizer)->has_inlining());
   const std::uint64_t bias = test::target_of(process.pid())->load_bias;
   EXPECT_GT(own.size(), 30U);
   for (const auto& [pc, expected] : own) {
