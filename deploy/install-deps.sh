@@ -16,7 +16,8 @@ deploy_tests=(python3-yaml strace systemd)
 quickstart=(golang-go python3 iproute2 procps util-linux curl)
 tests=(libgtest-dev libgmock-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
   python3 jq libcap2-bin runc containerd mmdebstrap e2fsprogs qemu-system-x86 busybox-static cpio xz-utils zstd
-  libdw-dev musl-tools librsvg2-bin python3-flask python3-django)
+  libdw-dev musl-tools librsvg2-bin python3-flask python3-django
+  python3-numpy libnetty-java node-ws)
 
 case $profile in
   build) wanted=("${build[@]}") ;;

@@ -32,7 +32,7 @@ NEVER_AGAIN = {"build", "crash", "sanitizer", "lost", "corpus"}
 MAX_NAMES = 5
 RUNS_ALONE = 2
 # Folders of tests/ that tests/e2e/run.py runs.
-FOLDERS = ("e2e", "living", "peers", "web", "hostile", "deploy", "cluster")
+FOLDERS = ("e2e", "living", "cases", "peers", "web", "newcomer", "hostile", "deploy", "cluster")
 LIMIT_S = 1200  # of one run alone: a VM with all its tests
 
 

@@ -17,8 +17,6 @@ kind: PrometheusRule
 metadata:
   name: oomwitness
   namespace: oomwitness
-  labels:
-    app.kubernetes.io/name: oomwitness
 spec:
 """
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 import corpus
-from bench_support import HERE, Bars, Site, parsed, print_conditions, runs_parser, table
+from bench_support import HERE, Bars, Site, fileio, parsed, print_conditions, runs_parser, table
 from corpus_names import require, score
 from corpus_runs import OwnFilesScene, Runner, Scene
 from corpus_table import read_runs
@@ -21,8 +21,7 @@ RIGHT_BAR = 0.85
 
 def read_answers():
     """{name: (words of a right answer, patterns of a wrong one)}"""
-    with open(ANSWERS, encoding="utf-8") as f:
-        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    rows = [line.rstrip("\n").split("\t") for line in fileio.lines(ANSWERS) if not line.startswith("#")]
     return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}
 
 

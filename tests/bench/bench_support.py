@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 
-from harness import cgroup, tools  # noqa: E402
+from harness import cgroup, fileio, tools  # noqa: E402
 from harness.cgroup import MemoryCgroup  # noqa: E402
 from harness.daemon import Daemon  # noqa: E402
 from harness.workload import Workload  # noqa: E402
@@ -56,8 +56,7 @@ def parsed(parser):
 
 
 def print_conditions():
-    with open("/proc/cpuinfo") as f:
-        model = next((l.split(":")[1].strip() for l in f if l.startswith("model name")), "unknown CPU")
+    model = next((l.split(":")[1].strip() for l in fileio.lines("/proc/cpuinfo") if l.startswith("model name")), "unknown CPU")
     print(f"Conditions: Linux {platform.release()}, {os.cpu_count()} x {model}, cgroup v{cgroup.VERSION}, "
           f"load {os.getloadavg()[0]:.1f} at the start.\n")
 

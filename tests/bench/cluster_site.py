@@ -66,7 +66,7 @@ class ClusterSite(Site):
         return [pid for d in decisions if not d.victim_path or any(uid in d.victim_path for uid in self.uids) for pid in d.killed]
 
     def counted(self):
-        return int(self.witness.scrape().sum("oomwitness_oom_kills_total", namespace=self.namespace))
+        return int(self.witness.scrape().sum("oomwitness_oom_kills_total", k8s_namespace_name=self.namespace))
 
     def wait(self, is_so, what, deadline_s=60):
         """Or for so long: what is missing shows in the table."""

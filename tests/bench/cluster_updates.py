@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from bench_support import Bars, arguments, print_conditions, table
+from bench_support import Bars, arguments, fileio, print_conditions, table
 from cluster_site import ClusterSite, objects
 from kube.witness import NAMESPACE
 
@@ -41,12 +41,10 @@ class DaemonWatch(threading.Thread):
     def _runs(self):
         for path in glob.glob("/proc/[0-9]*/comm"):
             try:
-                with open(path, encoding="utf-8", errors="replace") as comm:
-                    if comm.read().strip() != "oomwitness":
-                        continue
-                with open(os.path.join(os.path.dirname(path), "cgroup"), encoding="utf-8") as f:
-                    if self._cgroup + "/" in f.read():
-                        return True
+                if fileio.read(path, errors="replace").strip() != "oomwitness":
+                    continue
+                if self._cgroup + "/" in fileio.read(os.path.join(os.path.dirname(path), "cgroup")):
+                    return True
             except OSError:
                 continue
         return False

@@ -15,7 +15,7 @@ import time
 import yaml
 
 import corpus
-from bench_support import Bars, Site, parsed, print_conditions, runs_parser, table, tools
+from bench_support import Bars, Site, fileio, parsed, print_conditions, runs_parser, table, tools
 from collector_cases import CASES
 from corpus_collector import Companions
 from corpus_dry import DryRunner
@@ -77,8 +77,7 @@ class Judge:
 
     def __init__(self, case):
         self._case = case
-        with open(case.config, encoding="utf-8") as f:
-            self.config = yaml.safe_load(f)
+        self.config = yaml.safe_load(fileio.read(case.config))
         self._declared = {f"{kind}/{name}" for kind in KINDS.split("|") for name in self.config.get(kind + "s", {})}
 
     def metrics(self):

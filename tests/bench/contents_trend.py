@@ -8,8 +8,10 @@ import shutil
 import sys
 import time
 
-from bench_support import Bars, Site, arguments, print_conditions, table, tools
+from bench_support import Bars, Site, arguments, fileio, print_conditions, table, tools
 from load_runner import cpu_seconds
+
+from harness.process_state import children
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 START_SECONDS = 30  # the first looks at the node, and the Go heaps' first round
@@ -40,13 +42,9 @@ def commands():
 
 def readers(pid):
     """CPU seconds of the daemon's reader processes: those that it has reaped, and those that live."""
-    with open(f"/proc/{pid}/stat") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
+    fields = fileio.read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
     spent = (int(fields[13]) + int(fields[14])) / TICKS_PER_SECOND
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/children") as f:
-            spent += sum(cpu_seconds(int(child)) for child in f.read().split())
-    return spent
+    return spent + sum(map(cpu_seconds, children(pid)))
 
 
 def spent(witness):

@@ -32,7 +32,7 @@ def parse():
     parser = runs_parser(__doc__, jobs=5, keep="where to put the incidents of wrong runs (default: a new directory)")
     parser.add_argument("--split", choices=tuple(OF_OPTION), default=TUNE,
                         help="tune (the default) runs what is seen, too")
-    parser.add_argument("--keep-all", action="store_true", help="those of the other runs, too (for rejudge_bench)")
+    parser.add_argument("--keep-all", action="store_true", help="those of the other runs, too (for outputs_bench)")
     parser.add_argument("--dry", action="store_true", help="no tracer, no verdicts: is each killed when it is to be?")
     return parsed(parser)
 

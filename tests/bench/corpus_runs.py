@@ -211,7 +211,7 @@ class Runner:
         is_over = lambda: time.monotonic() - start > (scene.run.seconds if outcome.judged else JUDGED_DEADLINE_S)
         while not (is_over() or scene.kills() or outcome.suspected):
             for labels, value in self.witness.scrape().values(SUSPECTED):
-                if any(name in labels["container"] for name in scene.names()):
+                if any(name in labels["k8s_container_name"] for name in scene.names()):
                     outcome.judged = True
                     outcome.suspected |= value == 1
             time.sleep(0.5)

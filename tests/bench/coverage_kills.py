@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One kill of leaky-go of a given kind, and what its incident holds of the heap."""
 import dataclasses
-import json
 import os
 import shutil
-import subprocess
+import unittest
 
-from bench_support import HERE, MIB, tools
+from bench_support import MIB, fileio, tools
 
 from harness.wait import NotInTime, eventually
 
@@ -81,13 +80,12 @@ def build(go, variant, scratch):
 
     A copy made here: its page cache is charged to us, not to the first victim's limit.
     """
-    script = os.path.join(os.path.dirname(HERE), "support/go_build.sh")
-    done = subprocess.run([script, go, variant, os.path.join(tools.WORKLOADS, "leaky-go")], capture_output=True,
-                          text=True)
-    if done.returncode:
-        return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    try:
+        program = tools.go_program(go, variant)
+    except unittest.SkipTest as e:
+        return None, str(e)
     made = os.path.join(scratch, f"leaky-go-{go}-{variant}")
-    return (made if os.path.exists(made) else shutil.copy(done.stdout.strip(), made)), None
+    return (made if os.path.exists(made) else shutil.copy(program, made)), None
 
 
 class Kill:
@@ -153,8 +151,7 @@ class Incidents:
         self._paths = {}  # directory name -> cgroup path
 
     def _read(self, name):
-        with open(os.path.join(self._root, name, "incident.json"), encoding="utf-8") as f:
-            return dict(json.load(f), _dir=os.path.join(self._root, name))
+        return dict(fileio.read_json(os.path.join(self._root, name, "incident.json")), _dir=os.path.join(self._root, name))
 
     def _of(self, paths):
         found = {}

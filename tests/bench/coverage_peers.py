@@ -10,7 +10,7 @@ import urllib.request
 from bench_support import Site, table
 from coverage_kills import BAR, CONFIG, Incidents, build, rate_text
 
-from harness import pprof
+from harness import fileio, pprof
 
 LIMIT_MIB = 256
 RATES = (10, 50, 200, 500, 0)
@@ -39,8 +39,7 @@ def _poll(box, pid, period_s, target):
             if box.usage() >= 0.9 * box.limit_bytes:
                 with opener.open("http://127.0.0.1:1777/debug/pprof/heap", timeout=10) as answer:
                     body = answer.read()
-                with open(target, "wb") as f:
-                    f.write(body)
+                fileio.write(target, body)
                 return
         except OSError:
             return  # died under it: no profile

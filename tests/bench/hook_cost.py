@@ -15,12 +15,24 @@ FOREVER = str(10 ** 9)
 PAGE_FAULT_HOOK = "on_rss_stat"  # what rests far below limits: WatermarkGate
 
 
-def binary():
+def binary(name):
     """Of the build folder that the measured oomwitness is in: it holds the same programs."""
-    path = os.path.join(os.path.dirname(os.path.dirname(tools.BINARY)), "tests", "hook_cost_bench")
+    path = os.path.join(os.path.dirname(os.path.dirname(tools.BINARY)), "tests", name)
     if not os.access(path, os.X_OK):
-        sys.exit(f"{path} is not there: --binary must be in a build folder that has hook_cost_bench")
+        sys.exit(f"{path} is not there: --binary must be in a build folder that has {name}")
     return path
+
+
+def measure(bench, load, pairs, *words):
+    """A Chain of CPU nanoseconds a unit of work by that program beside the load, and what it says of itself."""
+    command = ["nice", "-n", "-20", "taskset", "-c", str(TRACER_CPU), binary(bench), load.progress, str(pairs), str(SLOT_MS), *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    chain = Chain()
+    for side, units, cpu_ns in (slot.split() for slot in done.stdout.splitlines()):
+        (chain.on if side == "on" else chain.off).append(int(cpu_ns) / int(units))
+    return chain, done.stderr.strip()
 
 
 class EndlessLoad:
@@ -51,12 +63,4 @@ class EndlessLoad:
 def chain_of(argv, procs_file, scratch, pairs, without=()):
     """A Chain of CPU nanoseconds a unit of work; programs whose names begin with one of `without` stay off."""
     with EndlessLoad(argv, procs_file, os.path.join(scratch, "progress")) as load:
-        command = ["nice", "-n", "-20", "taskset", "-c", str(TRACER_CPU), binary(), load.progress, str(pairs), str(SLOT_MS),
-                   "fentry", *without]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr)
-    chain = Chain()
-    for side, units, cpu_ns in (slot.split() for slot in done.stdout.splitlines()):
-        (chain.on if side == "on" else chain.off).append(int(cpu_ns) / int(units))
-    return chain
+        return measure("hook_cost_bench", load, pairs, "fentry", *without)[0]

@@ -9,13 +9,12 @@ is inotify's IN_MOVED_TO of its directory; the counter's is the end of the first
 --api-dead: each victim in a pod of its own, whose names only the runtime's bundle tells, while the daemon
 is told of a Kubernetes API server where nobody listens: kill -> incident with pod, namespace and container.
 """
-import json
 import os
 import sys
 import threading
 import time
 
-from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table, tools
+from bench_support import MIB, Bars, Site, arguments, fileio, percentile, print_conditions, table, tools
 from cri_pod import CriPod
 from harness.incident_watch import IncidentWatch
 
@@ -57,8 +56,7 @@ class NameWatch(IncidentWatch):
 
     def on_first(self, name):
         try:
-            with open(os.path.join(self._directory, name, "incident.json"), encoding="utf-8") as f:
-                self.first[name] = json.load(f)
+            self.first[name] = fileio.read_json(os.path.join(self._directory, name, "incident.json"))
         except FileNotFoundError:  # amended in this very moment
             self.first[name] = None
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from bench_support import HERE, tools
+from bench_support import HERE, fileio, tools
 
 # The load has one CPU for itself, the tracer and this program the other: what the tracer's own
 # threads do is counted beside it, not hidden in the load's cache misses.
@@ -32,8 +32,7 @@ class Cost:
 
 def _become(argv, procs_file, is_held):
     try:
-        with open(procs_file, "w") as f:
-            f.write("0")
+        fileio.write(procs_file, "0")
         os.sched_setaffinity(0, {LOAD_CPU})
         if is_held:
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -64,11 +63,9 @@ def cpu_seconds(pid, name=""):
     ticks of 10 ms."""
     total_ns = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/comm") as f:
-            if not f.read().startswith(name):
-                continue
-        with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
-            total_ns += int(f.read().split()[0])
+        if not fileio.read(f"/proc/{pid}/task/{thread}/comm").startswith(name):
+            continue
+        total_ns += int(fileio.read(f"/proc/{pid}/task/{thread}/schedstat").split()[0])
     return total_ns / 1e9
 
 

@@ -8,13 +8,12 @@ old; then the sink comes back, and the daemon is killed once more while it deliv
 its start time.
 """
 import collections
-import json
 import os
 import signal
 import sys
 import time
 
-from bench_support import MIB, Bars, Site, arguments, print_conditions, table
+from bench_support import MIB, Bars, Site, arguments, fileio, print_conditions, table
 
 from harness.daemon import Daemon, free_port, read_incidents
 from harness.process_state import status_bytes
@@ -100,8 +99,7 @@ def markers(data_dir):
     found = {}
     for incident in read_incidents(data_dir):
         try:
-            with open(os.path.join(incident["_dir"], ".delivery-otlp"), encoding="utf-8") as f:
-                found[incident["id"]] = json.load(f)
+            found[incident["id"]] = fileio.read_json(os.path.join(incident["_dir"], ".delivery-otlp"))
         except FileNotFoundError:
             found[incident["id"]] = None
     return found

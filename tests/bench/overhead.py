@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from bench_support import HERE, MIB, Bars, Site, arguments, print_conditions, table, tools
+from bench_support import HERE, MIB, Bars, Site, arguments, fileio, print_conditions, table, tools
 import hook_cost
 from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle
 from paired import Chain
@@ -202,8 +202,7 @@ def peers():
     if kernel.returncode != 0:
         print(f"In a VM: skipped: {kernel.stderr.strip()}")
         return here
-    with open(os.path.join(kernel.stdout.strip(), "release")) as f:
-        fetch_headers(f.read().strip())
+    fetch_headers(fileio.read(os.path.join(kernel.stdout.strip(), "release")).strip())
     print(f"Beside other tools, in a VM ({VM_KERNEL}, its CPUs emulated: only ratios within this table say something):\n", flush=True)
     run = os.path.join(tools.TREE, "tests/vm/run.sh")
     return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "2", "--size", "0.2"]).returncode

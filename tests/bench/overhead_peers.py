@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from bench_support import Site, arguments, print_conditions
+from bench_support import Site, arguments, fileio, print_conditions
 from load_runner import TRACER_CPU, run_once
 from overhead import give_boxes, make_loads, signed, start_daemon
 from paired import Chain
@@ -59,8 +59,7 @@ class Tool:
     def _wait_ready(self, process, log):
         until = time.monotonic() + READY_S
         while time.monotonic() < until:
-            with open(log, errors="replace") as f:
-                text = f.read()
+            text = fileio.read(log, errors="replace")
             if process.poll() is not None:
                 raise CannotRun(reason_in(text))
             if self.says in text:

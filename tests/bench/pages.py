@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 
-from bench_support import HERE, Bars, Site, arguments, percentile, print_conditions, table, tools
+from bench_support import HERE, Bars, Site, arguments, fileio, percentile, print_conditions, table, tools
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "web"))
 
@@ -44,8 +44,7 @@ def make_incidents(folder, count):
     pattern = site_data.Site(os.path.join(folder, "pattern"))
     pattern.add(120, "cart-7d9f-abcde")
     place, = os.listdir(os.path.join(folder, "pattern", "incidents"))
-    with open(os.path.join(folder, "pattern", "incidents", place, "incident.json"), "rb") as file:
-        body = file.read()
+    body = fileio.read_bytes(os.path.join(folder, "pattern", "incidents", place, "incident.json"))
     for number in range(count):
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(1_790_000_000 + 60 * number))
         name = f"shop-{number % 40}"
@@ -55,10 +54,8 @@ def make_incidents(folder, count):
                    "pod": f"{name}-{number:05x}", "container": "web", "place": f"team-{number % 12}/{name}-{number:05x}/web", "workload": f"team-{number % 12}/Deployment/{name}",
                    "victim": "shop", "cause": CAUSES[number % 4], "confidence": 0.9, "sentence": f"{name} was killed at its limit of 128 MiB: sessions are never removed.",
                    "claim": "allocates", "code": "example.com/shop/store.(*Session).Keep (store.go:44)", "operation": "main.(*Shop).checkout", "limit_bytes": 134217728, "profiles": 2}
-        with open(os.path.join(directory, "summary.json"), "w", encoding="utf-8") as file:
-            json.dump(summary, file)
-        with open(os.path.join(directory, "incident.json"), "wb") as file:
-            file.write(body)
+        fileio.write_json(os.path.join(directory, "summary.json"), summary)
+        fileio.write(os.path.join(directory, "incident.json"), body)
 
 
 def serve(site, folder):
@@ -125,8 +122,7 @@ def measure_pan(site, browser, options, bars):
     data = site_data.Site(folder)
     incident = data.add(120, "cart-7d9f-abcde")
     place, = os.listdir(os.path.join(folder, "incidents"))
-    with open(os.path.join(folder, "incidents", place, "capture-02-at_kill.pb.gz"), "wb") as file:
-        file.write(site_data.profile(many_stacks(options.stacks)))
+    fileio.write(os.path.join(folder, "incidents", place, "capture-02-at_kill.pb.gz"), site_data.profile(many_stacks(options.stacks)))
     origin = serve(site, folder)
     browser.size(1280, 900)
     began = time.monotonic()

@@ -8,7 +8,6 @@ in the kernel. At the largest: how long it took to watch them all, what a scrape
 series full, as after 45 minutes.
 """
 import hashlib
-import json
 import os
 import statistics
 import subprocess
@@ -19,7 +18,9 @@ from bench_support import MIB, Bars, Site, arguments, print_conditions, table
 from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle, wait_watched
 from program_stats import map_bytes
 
+from harness import Closeable
 from harness.cgroup import MemoryCgroup
+from harness.cri import write_bundle
 from harness.daemon import Daemon
 from harness.metrics import get
 from harness.process_state import status_bytes
@@ -32,7 +33,7 @@ SCRAPES = 20
 EXECS = 1000
 
 
-class Containers:
+class Containers(Closeable):
     """That many cgroups as containerd names them, each with its bundle and its process; gone after close()."""
 
     def __init__(self, site, count):
@@ -48,12 +49,8 @@ class Containers:
             raise
 
     def _add(self, number, container_id):
-        bundle = os.path.join(self.host_root, "run/containerd/io.containerd.runtime.v2.task/k8s.io", container_id)
-        os.makedirs(bundle)
-        cri = {"container-name": "checkout", "container-type": "container", "sandbox-namespace": f"team-{number % 20}",
-               "sandbox-name": f"checkout-{number // 20}-{container_id[:5]}", "sandbox-uid": container_id[:32]}
-        with open(os.path.join(bundle, "config.json"), "w") as f:
-            json.dump({"annotations": {f"io.kubernetes.cri.{key}": value for key, value in cri.items()}}, f)
+        write_bundle(self.host_root, container_id, container_name="checkout", container_type="container", sandbox_uid=container_id[:32],
+                     sandbox_namespace=f"team-{number % 20}", sandbox_name=f"checkout-{number // 20}-{container_id[:5]}")
         self.boxes.append(MemoryCgroup(container_id, LIMIT_MIB * MIB, self.parent))
 
     def _start_processes(self):
@@ -72,12 +69,6 @@ class Containers:
         for box in self.boxes:
             box.close()
         self.parent.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 class Measured:

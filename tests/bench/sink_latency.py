@@ -5,25 +5,21 @@
 The kill's time is the incident's own (mark_victim's CLOCK_MONOTONIC as wall time), the acknowledgement's is what the daemon
 notes in .delivery-otlp once the Collector has answered 200. Each record must also be in what the Collector printed.
 """
-import json
 import os
 import sys
 
-from bench_support import Bars, Site, arguments, percentile, print_conditions, table, tools
+from bench_support import Bars, Site, arguments, fileio, percentile, print_conditions, table, tools
+from latency import CONFIG, LIMIT_MIB, own_incidents
 
 from harness.otel_collector import OtelCollector
 from harness.text_time import unix
 from harness.wait import eventually
 
-LIMIT_MIB = 64
-CONFIG = "[triggers]\ncooldown_seconds = 0\nbudget = 1000\n[incidents]\nkeep_count = 10000\nrepeats_per_minute = 0\n"
-
 
 def acknowledged(incident):
     """When the first form of it was; None: not yet. A revision comes 3 s later and replaces the marker."""
     try:
-        with open(os.path.join(incident["_dir"], ".delivery-otlp"), encoding="utf-8") as f:
-            marker = json.load(f)
+        marker = fileio.read_json(os.path.join(incident["_dir"], ".delivery-otlp"))
     except (FileNotFoundError, ValueError):  # also while it is being written
         return None
     assert (marker["state"], marker["sent"]) == ("sent", 1), marker
@@ -37,8 +33,7 @@ def run_kills(site, witness, kills):
         work = site.start([tools.leaky_go(), "-rate", "200"], box)
         work.wait_killed()
         work.close()
-        own = lambda: [i for i in witness.incidents()
-                       if i["container"]["cgroup_path"].startswith("/" + site.prefix) and i["id"] not in found]
+        own = lambda: [i for i in own_incidents(site, witness) if i["id"] not in found]
         newest, = eventually(own, f"incident {number}")
         at = eventually(lambda: acknowledged(newest), lambda: f"an acknowledgement; {witness.log()[-2000:]}")
         found[newest["id"]] = at - unix(newest["time"])

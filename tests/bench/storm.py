@@ -10,21 +10,20 @@ are still there are compared by cgroup.
 """
 import collections
 import contextlib
-import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 import time
 import types
 
 from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table
 from daemonset_memory import request_and_limit
-from harness.incident_watch import IncidentWatch
 from load_runner import cpu_seconds
+from program_stats import bpftool, ids_of
 
+from harness import fileio
 from harness.daemon import Daemon
+from harness.incident_watch import IncidentWatch
 from harness.process_state import status_bytes
 from harness.storm import Storm, victim
 from harness.text_time import unix
@@ -49,41 +48,24 @@ def open_things(pid):
 
 
 def reset_peak(pid):
-    with open(f"/proc/{pid}/clear_refs", "w") as f:
-        f.write("5")
+    fileio.write(f"/proc/{pid}/clear_refs", "5")
 
 
 def written_bytes(pid):
     """To storage, as the kernel accounts it when pages become dirty."""
-    with open(f"/proc/{pid}/io") as f:
-        fields = {key: int(value) for key, value in (line.split(": ") for line in f)}
+    fields = {key: int(value) for key, value in (line.split(": ") for line in fileio.lines(f"/proc/{pid}/io"))}
     return fields["write_bytes"] - fields["cancelled_write_bytes"]
-
-
-def _map_ids(pid):
-    ids = set()
-    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-        try:
-            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
-                ids.update(int(line.split()[1]) for line in f if line.startswith("map_id:"))
-        except FileNotFoundError:
-            pass
-    return ids
 
 
 def entries_of(pid, cgroup_ids):
     """How many entries of the daemon's maps are about these cgroups; None without bpftool."""
-    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
-    if not os.access(bpftool, os.X_OK):
+    ids = ids_of(pid, "map_id")
+    try:
+        ours = [m["id"] for m in bpftool("map", "show") if m["id"] in ids and m.get("name") in CGROUP_MAPS]
+    except OSError:
         return None
-
-    def ask(*words):
-        return json.loads(subprocess.run([bpftool, "-j", *words], capture_output=True, text=True, check=True).stdout)
-
-    ids = _map_ids(pid)
-    ours = [m["id"] for m in ask("map", "show") if m["id"] in ids and m.get("name") in CGROUP_MAPS]
     keys = (int.from_bytes(bytes(int(b, 16) for b in entry["key"][:8]), "little")
-            for map_id in ours for entry in ask("map", "dump", "id", str(map_id)))
+            for map_id in ours for entry in bpftool("map", "dump", "id", str(map_id)))
     return sum(key in cgroup_ids for key in keys)
 
 
@@ -129,7 +111,7 @@ def appeared_in(site, watch):
 def accounts(site, witness, boxes, watch):
     """Counts of the kernel, of the daemon, of incidents written, and of those still on disk."""
     scrape = witness.scrape()
-    counted = {labels["container"]: int(value) for labels, value in scrape.values("oomwitness_oom_kills_total")}
+    counted = {labels["k8s_container_name"]: int(value) for labels, value in scrape.values("oomwitness_oom_kills_total")}
     kernel = {box.name: box.kernel_kills() for box in boxes}
     everyones = all_incidents(witness)
     incidents = [i for i in everyones if (i["container"]["cgroup_path"] or "").startswith("/" + site.prefix)]

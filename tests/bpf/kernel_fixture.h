@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,14 @@ class KernelTest : public ::testing::Test {
     while (::poll(&wait, 1, static_cast<int>(patience.count())) > 0) {
       source_->drain([this](Event event) { events_.push_back(std::move(event)); }, 256);
     }
+  }
+
+  // A child in that cgroup to its end, and the events until then.
+  void run_in(const TestCgroup* cgroup, std::function<int()> body) {
+    ChildProcess child(cgroup, std::move(body));
+    child.go();
+    ASSERT_EQ(child.wait(), 0);
+    collect();
   }
 
   template <typename T, typename Predicate>

@@ -79,16 +79,13 @@ TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
 TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
-  ChildProcess child(cgroup_.get(), [] {
+  run_in(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(50));
     grow(memory, 0, mebibytes(50));
     ::madvise(memory + mebibytes(20), mebibytes(30), MADV_DONTNEED);
     grow(memory, mebibytes(20), mebibytes(48));
     return 0;
   });
-  child.go();
-  ASSERT_EQ(child.wait(), 0);
-  collect();
 
   EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70, 50, 70}));
 }
@@ -139,18 +136,31 @@ TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
-  ChildProcess child(leaf->get(), [] {
+  run_in(leaf->get(), [] {
     touch_memory(mebibytes(20));
     return 0;
   });
-  child.go();
-  ASSERT_EQ(child.wait(), 0);
-  collect();
 
   auto marks = marks_of(cgroup_->id(), WatermarkReason::kLevel);
   ASSERT_EQ(marks.size(), 1u);
   EXPECT_EQ(marks.front().leaf_cgroup, (*leaf)->id());
   EXPECT_EQ(marks.front().limit_bytes, mebibytes(32));
+  EXPECT_TRUE(levels_of((*leaf)->id()).empty());
+}
+
+// As in a pod whose containers fill its limit together, each below its own.
+TEST_P(WatermarkTest, limited_parent_is_reported_though_the_leaf_is_far_below_a_limit_of_its_own) {
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
+  cgroup_->set_limit(mebibytes(32));
+  auto leaf = cgroup_->make_child();
+  ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
+  (*leaf)->set_limit(mebibytes(512));
+  run_in(leaf->get(), [] {
+    touch_memory(mebibytes(28));
+    return 0;
+  });
+
+  EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70, 80, 85}));
   EXPECT_TRUE(levels_of((*leaf)->id()).empty());
 }
 
@@ -252,10 +262,7 @@ class UnmappedGrowthTest : public WatermarkTest {};
 TEST_P(UnmappedGrowthTest, writes_to_shared_memory_report_the_levels) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
-  ChildProcess child(cgroup_.get(), [] { return write_unmapped(mebibytes(48)); });
-  child.go();
-  ASSERT_EQ(child.wait(), 0);
-  collect();
+  run_in(cgroup_.get(), [] { return write_unmapped(mebibytes(48)); });
 
   EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70}));
 }

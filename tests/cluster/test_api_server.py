@@ -8,19 +8,16 @@ import signal
 from harness.wait import eventually
 
 from kube import objects
-from kube.case import ClusterTest
-from kube.gate import Gate
+from kube.gate import GatedTest
 from kube.pki import NODE
 from kube.processes import kill_daemon
 
 _SERVER = "kube-apiserver"
 
 
-class ApiServerAway(ClusterTest):
+class ApiServerAway(GatedTest):
     def setUp(self):
         super().setUp()
-        self.gate = Gate(self.node, self.namespace)
-        self._stack.callback(self.gate.close)
         self.disagreements_before = self.disagreements()
 
     def disagreements(self):
@@ -31,8 +28,7 @@ class ApiServerAway(ClusterTest):
 
     def create_held(self, *names):
         """They run, and oomwitness knows it: it learns of them in turn, and of the last one last."""
-        self.create(*(self.gate.pod(name) for name in names))
-        self.wait_pods(lambda pods: len(pods) == len(names) and all(self.is_running(p) for p in pods), "all run")
+        super().create_held(*names)
         self.create(objects.pod("last", objects.idle()))
         eventually(self.knows_all, lambda: self.witness.scrape().text)
 

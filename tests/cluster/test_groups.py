@@ -2,8 +2,8 @@
 """memory.oom.group of cgroup v2 under a real kubelet: as that one leaves it, and as newer ones set it for each container."""
 import os
 
-from kube.case import ClusterTest
-from kube.gate import Gate
+from harness import fileio
+from kube.gate import GatedTest
 from kube.objects import HOG, SHELL
 from kube.pod_assertions import PodAssertions
 from kube.processes import pids_of
@@ -15,27 +15,22 @@ _HOG_IN_SHELL = [SHELL, "-c", f"'{HOG} --hold-mb 4 --rate-mb-s 40 & wait; while 
 
 def group_file(pid):
     """memory.oom.group of the cgroup that the process lives in."""
-    with open(f"/proc/{pid}/cgroup", encoding="utf-8") as f:
-        path = next(line.strip().partition("::")[2] for line in f if line.startswith("0::"))
+    path = next(line.strip().partition("::")[2] for line in fileio.lines(f"/proc/{pid}/cgroup") if line.startswith("0::"))
     return path, f"{_ROOT}{path}/memory.oom.group"
 
 
-class OomGroups(PodAssertions, ClusterTest):
+class OomGroups(PodAssertions, GatedTest):
     def setUp(self):
         if not os.path.exists(f"{_ROOT}/cgroup.controllers"):
             self.skipTest("cgroup v1 has no memory.oom.group (tests/run.sh --only cluster-vm)")
         super().setUp()
-        self.gate = Gate(self.node, self.namespace)
-        self._stack.callback(self.gate.close)
 
     def start_held(self, name):
         """(path of its container's cgroup, that one's memory.oom.group as kubelet left it)."""
-        self.create(self.gate.pod(name, leak=_HOG_IN_SHELL, restartPolicy="Never"))
-        self.wait_pods(lambda pods: all(pod["status"]["phase"] == "Running" for pod in pods), f"{name} runs")
+        self.create_held(name, leak=_HOG_IN_SHELL, restartPolicy="Never")
         shell = min(pids_of(self.pod(name)["metadata"]["uid"], os.path.basename(SHELL)))
         path, file = group_file(shell)
-        with open(file, encoding="ascii") as f:
-            return path, file, f.read().strip()
+        return path, file, fileio.read(file).strip()
 
     def test_this_kubelet_leaves_it_and_one_process_dies(self):
         path, _, group = self.start_held("single")
@@ -49,8 +44,7 @@ class OomGroups(PodAssertions, ClusterTest):
 
     def test_set_for_the_container_all_its_processes_are_victims_of_one_incident(self):
         path, file, _ = self.start_held("whole")
-        with open(file, "w", encoding="ascii") as f:
-            f.write("1")
+        fileio.write(file, "1")
         self.gate.open("whole")
         incident = self.assert_named("whole", "whole")[0]
         self.assertEqual(incident["oom_group_cgroup_path"], path)

@@ -23,5 +23,5 @@ class ManyPods(ClusterTest):
             named = incident["pod"]
             self.assertEqual((named["labels"]["app"], incident["container"]["name"]), (named["name"], "orders"))
             self.assertEqual((incident["scope"], named["restart_count"]), ("container", 0), incident["notes"])
-        series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace)
-        self.assertEqual(sorted(labels["pod"] for labels, value in series if value == 1), sorted({i["pod"]["name"] for i in incidents}))
+        series = self.witness.scrape().values("oomwitness_oom_kills_total", k8s_namespace_name=self.namespace)
+        self.assertEqual(sorted(labels["k8s_pod_name"] for labels, value in series if value == 1), sorted({i["pod"]["name"] for i in incidents}))

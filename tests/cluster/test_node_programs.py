@@ -1,32 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubelet and containerd stopped and started again, and kubelet evicting pods, while the kernel kills others."""
-import json
 
+from harness import fileio
+from harness.process_state import memory_total
 from harness.wait import eventually
 
 from kube import objects
-from kube.case import ClusterTest
-from kube.gate import Gate
+from kube.gate import GatedTest
 from kube.programs import kubelet_config
 
 MIB = 1 << 20
 
 
-def memory_total():
-    with open("/proc/meminfo", encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("MemTotal")) << 10
-
-
-class NodePrograms(ClusterTest):
-    def setUp(self):
-        super().setUp()
-        self.gate = Gate(self.node, self.namespace)
-        self._stack.callback(self.gate.close)
-
-    def create_held(self, *names):
-        self.create(*(self.gate.pod(name) for name in names))
-        self.wait_pods(lambda pods: len(pods) == len(names) and all(p["status"]["phase"] == "Running" for p in pods), "all run")
-
+class NodePrograms(GatedTest):
     def kill(self, name, life=1):
         self.gate.open(name, life)
         incident = self.wait_incidents_of_pod(name, life)[life - 1]
@@ -38,8 +24,7 @@ class NodePrograms(ClusterTest):
 
     def start_kubelet(self, **config):
         """With a configuration of its own, as it would be started after an update."""
-        with open(self.node.path("kubelet.json"), "w", encoding="utf-8") as f:
-            json.dump({**kubelet_config(self.node), **config}, f)
+        fileio.write_json(self.node.path("kubelet.json"), {**kubelet_config(self.node), **config})
         self.node.start("kubelet")
 
     def restarted(self, name, count):
@@ -89,6 +74,6 @@ class NodePrograms(ClusterTest):
         self.wait_pods(lambda pods: self.pod("evicted")["status"].get("reason") == "Evicted", "the pod is evicted")
         self.assertEqual(self.incidents_of_pod("evicted"), [])
         self.assertEqual([i["pod"]["disagreement"] for i in self.own(self.witness.incidents()) if i["pod"].get("disagreement")], [])
-        evicted = [v for labels, v in self.witness.scrape().values("oomwitness_oom_kills_total", pod="evicted") if v]
+        evicted = [v for labels, v in self.witness.scrape().values("oomwitness_oom_kills_total", k8s_pod_name="evicted") if v]
         self.assertEqual(evicted, [])
         self.assertEqual([p["status"]["phase"] for p in self.witness.pods()], ["Running"], "a critical pod is not evicted")

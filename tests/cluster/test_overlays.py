@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every overlay of deploy/kubernetes as it is shipped: accepted by a real API server, and it catches a kill."""
+"""Every overlay of deploy/kubernetes, and the chart, as they are shipped: accepted by a real API server, and they catch a kill."""
+import os
+import re
+import shutil
+from pathlib import Path
+
+from harness import fileio, manifest, tools
 from kube import objects
 from kube.case import ClusterTest
 from kube.pod_assertions import PodAssertions
@@ -70,3 +76,24 @@ class Overlays(PodAssertions, ClusterTest):
         self.witness.wait_ready()
         printed = self.witness.apply("privileged")
         self.assertEqual([line for line in printed.splitlines() if not line.endswith(" unchanged")], [])
+
+    def helm(self, *command):
+        helm = tools.supplied("helm.sh")
+        done = self.node.run("env", f"KUBECONFIG={self.node.pki.path('admin.kubeconfig')}", "HOME=/nonexistent", helm, *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_printed_helm_command_installs_from_nothing(self):
+        command = re.search(r"`helm (install [^`]+)`", fileio.read(os.path.join(tools.TREE, "deploy/README.md")))[1]
+        chart = Path(shutil.copytree(os.path.join(tools.TREE, "deploy/helm"), os.path.join(self.scratch, "chart")))
+        about = (chart / "Chart.yaml").read_text()
+        (chart / "Chart.yaml").write_text(re.sub("kubeVersion:.*\n", "", about))  # the tests' API server says that it is v0.0.0
+        self.node.kubectl("delete", "-k", os.path.join(manifest.KUBERNETES, "overlays", self.witness.overlay))
+        self.witness.overlay = None  # the next case installs its own
+        self._stack.callback(self.node.kubectl, "delete", "namespace", NAMESPACE, "--ignore-not-found")
+        notes = self.helm(*command.replace("deploy/helm", str(chart)).split())
+        self._stack.callback(self.helm, "uninstall", "oomwitness", "-n", NAMESPACE)
+        label = re.search(r"kubectl (label namespace \S+ \S+)", notes)[1]
+        self.assertIn(f"namespace/{NAMESPACE} labeled", self.node.kubectl(*label.split()))
+        self.witness.wait_rolled_out()
+        self.assert_catches_a_kill()

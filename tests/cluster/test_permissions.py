@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 
-from harness import manifest
+from harness import fileio, manifest
 from harness.wait import eventually
 
 from kube import access, objects, programs
@@ -35,8 +35,7 @@ def write_overlay(folder):
     made = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
             "resources": [path_of("overlays/privileged")], "components": [path_of("components/pod-events")],
             "patches": [{"patch": json.dumps(_PATCH)}]}
-    with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as f:
-        json.dump(made, f)
+    fileio.write_json(os.path.join(folder, "kustomization.yaml"), made)
 
 
 class Permissions(ClusterTest):
@@ -103,8 +102,7 @@ class Permissions(ClusterTest):
         """What became of its Event. Those of earlier kills on this node may be tried before it, one each 6 s."""
         path = os.path.join(incident["_dir"], ".delivery-kubernetes_events")
         eventually(lambda: os.path.exists(path), lambda: f"{path}; {self.witness.scrape().text}", 60, 0.1)
-        with open(path, encoding="utf-8") as f:
-            return json.load(f)
+        return fileio.read_json(path)
 
     def posted(self, result):
         return self.witness.scrape().sum("oomwitness_kubernetes_events_total", result=result)
@@ -128,8 +126,7 @@ class Permissions(ClusterTest):
 
     def test_event_for_a_namespace_that_is_being_deleted_delays_no_other(self):
         """The server answers 403 to it, as to a missing permission, after which none would be tried for five minutes."""
-        gate = Gate(self.node, self.namespace)
-        self._stack.callback(gate.close)
+        gate = self.closing(Gate(self.node, self.namespace))
         self.create(gate.pod("orders", restartPolicy="Never", terminationGracePeriodSeconds=30))
         self.wait_pods(lambda pods: pods and all(p["status"]["phase"] == "Running" for p in pods), "it runs")
         refused, forbidden = self.posted("refused"), self.posted("forbidden")
@@ -192,8 +189,7 @@ class Permissions(ClusterTest):
         inside = f"/proc/{self.node.holder}/root{self.node.path(volumes)}"
 
         def written():
-            with open(inside, encoding="ascii") as f:
-                return f.read()
+            return fileio.read(inside)
 
         eventually(lambda: written() == self._token.token, "kubelet writes the new token", 120, 0.2)
 

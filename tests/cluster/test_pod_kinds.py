@@ -187,8 +187,7 @@ class InPlaceResize(ClusterTest):
 
     def test_limit_raised_in_place_is_the_limit_that_was_hit(self):
         """On API servers that have pods/resize; no other can change the limit of a container that runs."""
-        gate = Gate(self.node, self.namespace)
-        self._stack.callback(gate.close)
+        gate = self.closing(Gate(self.node, self.namespace))
         self.create(gate.pod("orders"))
         self.wait_pods(lambda pods: any(p["status"]["phase"] == "Running" for p in pods), "orders runs")
         raised = {"spec": {"containers": [{"name": "orders", "resources": {"limits": {"memory": "96Mi"}}}]}}

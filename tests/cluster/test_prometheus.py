@@ -13,8 +13,7 @@ LIMIT_MB = 64
 class Alerts(ClusterTest):
     def setUp(self):
         super().setUp()
-        self.prometheus = Prometheus(self.node)
-        self._stack.callback(self.prometheus.close)
+        self.prometheus = self.closing(Prometheus(self.node))
 
     def alerts_of(self, name, pod):
         """Under whatever names: some label has the pod's name or its UID in it."""
@@ -29,7 +28,8 @@ class Alerts(ClusterTest):
         self.create(objects.pod("shop-orders", objects.leaking(rate=200, limit_mb=LIMIT_MB)),
                     objects.pod("shop-full", objects.idle("cache", limit_mb=LIMIT_MB, hold_mb=LIMIT_MB - 5)))
         self.wait_incidents_of_pod("shop-orders")
-        eventually(lambda: self.alerts_of("OomwitnessOomKill", "shop-orders"), lambda: f"an alert; {self.prometheus.log()}", 60, 0.2)
+        eventually(lambda: self.alerts_of("OomwitnessOomKill", "shop-orders"),
+                   lambda: f"an alert; {self.prometheus.text()[-2000:]}", 60, 0.2)
         eventually(lambda: self.alerts_of("OomwitnessContainerNearLimit", "shop-full"),
                    lambda: f"a pending alert; {self.prometheus.query('oomwitness:nonreclaimable:ratio')}", 60, 0.2)
         self.prometheus.wait(f'count_over_time(up{{instance="{NODE}"}}[1m]) > 5')  # whoever comes late has come

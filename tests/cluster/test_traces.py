@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.wait import eventually
 from kube import programs
 from kube.node import NODE_SCRIPT
@@ -37,8 +37,7 @@ SYSCTLS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/pa
 
 def sysctls():
     def read(name):
-        with open(f"/proc/sys/{name}", encoding="ascii") as f:
-            return f.read()
+        return fileio.read(f"/proc/sys/{name}")
 
     return {name: read(name) for name in SYSCTLS}
 

@@ -5,24 +5,14 @@ import signal
 
 from harness.wait import eventually
 
-from kube.case import ClusterTest
-from kube.gate import Gate
+from kube.gate import GatedTest
 from kube.pki import NODE
 from kube.witness import NAMESPACE, PORT
 
 _PODS = f"api/v1/namespaces/{NAMESPACE}/pods"
 
 
-class Updates(ClusterTest):
-    def setUp(self):
-        super().setUp()
-        self.gate = Gate(self.node, self.namespace)
-        self._stack.callback(self.gate.close)
-
-    def create_held(self, names):
-        self.create(*(self.gate.pod(name, restartPolicy="Never") for name in names))
-        self.wait_pods(lambda pods: len(pods) == len(names) and all(p["status"]["phase"] == "Running" for p in pods), "all run")
-
+class Updates(GatedTest):
     def kill(self, names):
         """Those too, by the kernel's count."""
         before = self.kernel_kills()
@@ -40,8 +30,8 @@ class Updates(ClusterTest):
             found += self.wait_incidents_of_pod(name)
             self.assertEqual((found[-1]["pod"]["namespace"], found[-1]["pod"]["name"], found[-1]["container"]["name"]),
                              (self.namespace, name, name))
-        series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace)
-        self.assertEqual(sorted((l["pod"], l["container"], v) for l, v in series if v), sorted((n, n, 1) for n in names))
+        series = self.witness.scrape().values("oomwitness_oom_kills_total", k8s_namespace_name=self.namespace)
+        self.assertEqual(sorted((l["k8s_pod_name"], l["k8s_container_name"], v) for l, v in series if v), sorted((n, n, 1) for n in names))
         return found
 
     @staticmethod
@@ -49,7 +39,7 @@ class Updates(ClusterTest):
         return [i["pod"]["name"] for i in incidents if any("seen afterwards" in note for note in i["notes"])]
 
     def test_kills_before_in_and_after_the_gap_of_an_update(self):
-        self.create_held(["before", "orders", "carts", "later"])
+        self.create_held("before", "orders", "carts", "later", restartPolicy="Never")
         kubelet = self.node.program["kubelet"]
         self.kill(["before"])
         self.restart()
@@ -94,7 +84,7 @@ class Updates(ClusterTest):
 
     def test_kills_while_two_daemons_hand_over_are_seen_as_they_happen(self):
         names = [f"orders-{n}" for n in range(8)]
-        self.create_held(names)
+        self.create_held(*names, restartPolicy="Never")
         self.start_second()
         self.kill(names[:2])  # both see them
         old = self.daemons_pod()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/kubernetes as `kubectl kustomize` makes it."""
 import os
+import re
 import shutil
 import tempfile
 
 import yaml
+from harness import fileio, tools
 from harness.manifest import KUBERNETES as FOLDER
 from harness.manifest import build
 
@@ -36,6 +38,18 @@ def only(objects, kind, name="oomwitness"):
 
 def pod_of(objects):
     return only(objects, "DaemonSet")["spec"]["template"]["spec"]
+
+
+def assert_labelled(test, objects, instance, manager):
+    """Every object and the pod have the labels that people and policies go by; selectors only those that never change."""
+    version = re.search(r"project\(oomwitness VERSION (\S+)", fileio.read(os.path.join(tools.TREE, "CMakeLists.txt")))[1]
+    fixed = {"app.kubernetes.io/name": "oomwitness", "app.kubernetes.io/part-of": "oomwitness"}
+    labels = {**fixed, "app.kubernetes.io/instance": instance, "app.kubernetes.io/version": version, "app.kubernetes.io/managed-by": manager}
+    spec = only(objects, "DaemonSet")["spec"]
+    for item in [*objects, spec["template"]]:
+        test.assertLessEqual(labels.items(), item["metadata"].get("labels", {}).items(), item)
+    test.assertEqual(spec["selector"], {"matchLabels": fixed})
+    test.assertEqual(only(objects, "NetworkPolicy")["spec"]["podSelector"], {"matchLabels": fixed})
 
 
 def container_of(objects):

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import unit_file
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_program
 from harness.wait import eventually
@@ -78,8 +78,7 @@ class Capabilities(E2eTest):
     def test_without_sys_admin_or_sys_ptrace_it_refuses_and_names_it(self):
         for capability in ("SYS_ADMIN", "SYS_PTRACE"):
             rest = unit_file.with_capabilities(self.all - {capability})
-            done = run_program(*rest, tools.BINARY, "run", "--data-dir", self.data_dir(), "--metrics-listen", "127.0.0.1:0")
-            self.assertEqual(done.returncode, 1)
+            done = run_program(*rest, tools.BINARY, "run", "--data-dir", self.data_dir(), "--metrics-listen", "127.0.0.1:0", status=1)
             self.assertIn("CAP_" + capability, done.stderr)
 
     def test_without_dac_read_search_private_programs_have_no_heap(self):
@@ -96,9 +95,8 @@ class Capabilities(E2eTest):
             report = self.doctor(capabilities)[1]
             return next(c["ok"] for c in report["checks"] if c["name"] == "kernel_log")
 
-        with open("/proc/sys/kernel/dmesg_restrict") as f:
-            if f.read().strip() != "1":
-                self.skipTest("kernel.dmesg_restrict is 0: everybody may read the kernel log")
+        if fileio.read("/proc/sys/kernel/dmesg_restrict").strip() != "1":
+            self.skipTest("kernel.dmesg_restrict is 0: everybody may read the kernel log")
         self.assertEqual((kernel_log(self.all), kernel_log(self.all - {"SYSLOG"})), (True, False))
 
     def test_this_is_the_whole_set(self):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard's queries, put to a real Prometheus that scrapes a real daemon which saw a real kill."""
-import json
 import os
 import re
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.wait import NotInTime, eventually
 from prometheus_server import Prometheus
@@ -14,15 +13,15 @@ DASHBOARD = os.path.join(tools.TREE, "deploy/grafana/oomwitness.json")
 # Queries that may rightly have no data here, and why. Everything else must have some.
 EMPTY = {
     "oomwitness_kubernetes_": "no API server is asked on this machine",
-    "label_values(namespace)": "no pods on this machine: containers are plain cgroups, which have no namespace",
-    "label_values(pod)": "no pods on this machine",
+    "label_values(k8s_namespace_name)": "no pods on this machine: containers are plain cgroups, which have no namespace",
+    "label_values(k8s_pod_name)": "no pods on this machine",
 }
+CONTAINER = ("namespace", "pod", "container")
 LABEL_VALUES = re.compile(r"label_values\((.*), (\w+)\)")
 
 
 def dashboard():
-    with open(DASHBOARD) as f:
-        return json.load(f)
+    return fileio.read_json(DASHBOARD)
 
 
 def queries():
@@ -48,8 +47,7 @@ class Dashboard(unittest.TestCase):
         """The others are shown to exist by their data."""
         if not os.path.isdir(os.path.join(tools.TREE, "userspace/kubernetes")):
             self.skipTest("this tree asks no API server yet")
-        with open(os.path.join(tools.TREE, "userspace/export/prometheus.cc")) as f:
-            exported = f.read()
+        exported = fileio.read(os.path.join(tools.TREE, "userspace/export/prometheus.cc"))
         names = {name for _, expression in queries() if is_rightly_empty(expression)
                  for name in re.findall(r"oomwitness_(\w+)\{", expression)}
         self.assertTrue(names)
@@ -70,16 +68,16 @@ class Dashboard(unittest.TestCase):
         names = [v["name"] for v in dashboard()["templating"]["list"]]
         self.assertEqual(names, ["datasource", "node", "namespace", "pod", "container", "web"])
         for title, expression in queries():
-            self.assertIn('instance=~"$node"', expression, title)
+            self.assertIn('k8s_node_name=~"$node"', expression, title)
             if "oomwitness_container_" in expression or "oom_kills_total{" in expression.replace("unobserved_", ""):
                 is_of_container = "kernel_oom_kills" not in expression
-                self.assertEqual('container=~"$container"' in expression, is_of_container, title)
+                self.assertEqual('k8s_container_name=~"$container"' in expression, is_of_container, title)
 
     def test_kills_and_leaks_link_to_their_pages(self):
         links = {panel["title"]: link["url"] for panel in dashboard()["panels"] for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", [])}
         self.assertEqual(links, {
-            "Kills": "${web}/?namespace=${__field.labels.namespace}&pod=${__field.labels.pod}&container=${__field.labels.container}",
-            "Kills by container": "${web}/?namespace=${__data.fields.namespace}&pod=${__data.fields.pod}&container=${__data.fields.container}",
+            "Kills": "${web}/?" + "&".join(f"{name}=${{__field.labels.k8s_{name}_name}}" for name in CONTAINER),
+            "Kills by container": "${web}/?" + "&".join(f"{name}=${{__data.fields.k8s_{name}_name}}" for name in CONTAINER),
             "Kills by cause": "${web}/?cause=${__field.labels.cause}", "Suspected leaks": "${web}/now"})
         labels = {title: re.search(r"sum by \(([\w, ]+)\)", expression)[1].split(", ") for title, expression in queries() if title in ("Kills", "Kills by cause")}
         for title, known in labels.items():  # of each series that the link is made of
@@ -89,9 +87,9 @@ class Dashboard(unittest.TestCase):
         mark, = dashboard()["annotations"]["list"]
         self.assertTrue(mark["enable"])
         self.assertIn("oomwitness_oom_kills_total{", mark["expr"])
-        for label in ("namespace", "pod", "container"):
-            self.assertIn("{{%s}}" % label, mark["textFormat"])
-            self.assertIn(f'{label}=~"${label}"', mark["expr"])
+        for name in CONTAINER:
+            self.assertIn("{{k8s_%s_name}}" % name, mark["textFormat"])
+            self.assertIn(f'k8s_{name}_name=~"${name}"', mark["expr"])
 
     def test_nothing_is_asked_but_of_the_chosen_source(self):
         for mark in dashboard()["annotations"]["list"]:
@@ -119,14 +117,11 @@ class DashboardData(E2eTest):
 
     def scene(self):
         """A daemon, scraped; a kill of a Go program that was known before; another that goes on growing and is reclaimed."""
-        program = tools.find_program("prometheus")
-        if not program:
-            self.skipTest("no prometheus binary (deploy/install-deps.sh tests fetches it)")
+        program = tools.needed("prometheus")
         witness = self.daemon("[kernel]\nrun_time_stats = true\n[sampler]\nslow_seconds = 1\n")
-        prometheus = Prometheus(program, self.scratch, witness.port)
-        self._stack.callback(prometheus.close)
+        prometheus = self.closing(Prometheus(program, self.scratch, witness.port))
         killed, growing = self.cgroup("killed", 64), self.cgroup("growing", 2048)
-        prometheus.wait(f'oomwitness_oom_kills_total{{container="{killed.name}"}} == 0')
+        prometheus.wait(f'oomwitness_oom_kills_total{{k8s_container_name="{killed.name}"}} == 0')
         self.leaky_go(growing, "-rate", "4")
         self.leaky_go(killed, "-rate", "40").wait_killed()
         self.wait_counted(witness, 1)

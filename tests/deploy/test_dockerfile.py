@@ -2,19 +2,18 @@
 """The Dockerfile against the manifests that start its image. No container engine runs in tests."""
 import os
 import re
-import subprocess
 import unittest
 
 import manifests
-from harness import tools
+from harness import fileio, tools
+from harness.daemon import run_program
 
 PATH = os.path.join(tools.TREE, "deploy/image/Dockerfile")
 
 
 def instructions():
     """[(INSTRUCTION, argument)], with continued lines joined."""
-    with open(PATH) as f:
-        lines = [line for line in f.read().splitlines() if not line.lstrip().startswith("#")]
+    lines = [line for line in fileio.read(PATH).splitlines() if not line.lstrip().startswith("#")]
     text = "\n".join(lines).replace("\\\n", " ")
     return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
 
@@ -41,12 +40,10 @@ class Dockerfile(unittest.TestCase):
         profiles = re.findall(r"install-deps.sh (\w+)", " ".join(arguments("RUN")))
         self.assertTrue(profiles)
         for profile in profiles:
-            done = subprocess.run([os.path.join(tools.TREE, "deploy/install-deps.sh"), profile], capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run_program(os.path.join(tools.TREE, "deploy/install-deps.sh"), profile, status=0)
 
     def test_manifests_and_label_name_the_version_of_the_tree(self):
-        with open(os.path.join(tools.TREE, "CMakeLists.txt")) as f:
-            version = re.search(r"project\(oomwitness VERSION ([\d.]+)", f.read())[1]
+        version = re.search(r"project\(oomwitness VERSION ([\d.]+)", fileio.read(os.path.join(tools.TREE, "CMakeLists.txt")))[1]
         self.assertEqual(self.container["image"], f"oomwitness:{version}")
         labels = dict(argument.split("=", 1) for argument in arguments("LABEL"))
         self.assertEqual(labels["org.opencontainers.image.version"], f'"{version}"')

@@ -3,13 +3,13 @@
 import copy
 import json
 import os
-import subprocess
 import tempfile
 import tomllib
 import unittest
 
 import manifests
-from harness import tools
+from harness import fileio, tools
+from harness.daemon import run_program
 
 CHART = os.path.join(tools.TREE, "deploy/helm")
 
@@ -27,22 +27,22 @@ class Helm(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(values or {}, file)  # JSON is YAML
             file.flush()
-            done = subprocess.run([self.helm, "template", "o", CHART, "--namespace", "oomwitness", "--values", file.name],
-                                  capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+            done = run_program(self.helm, "template", "o", CHART, "--namespace", "oomwitness", "--values", file.name, status=0)
         return [o for o in self.yaml.safe_load_all(done.stdout) if o]
 
     def test_helm_has_nothing_to_say_against_the_chart(self):
-        done = subprocess.run([self.helm, "lint", "--strict", CHART], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        run_program(self.helm, "lint", "--strict", CHART, status=0)
 
     def comparable(self, objects):
-        """By kind and name. Left out: the namespace (helm makes it), and how a changed configuration restarts the pods (a
-        hash in a name, or in an annotation)."""
+        """By kind and name. Left out: the namespace (helm makes it), labels of the release, and how a changed configuration
+        restarts the pods (a hash in a name, or in an annotation)."""
         out = {}
         for item in copy.deepcopy(objects):
             if item["kind"] == "Namespace":
                 continue
+            for labelled in (item, item.get("spec", {}).get("template")):
+                for name in ("instance", "managed-by") if labelled else ():
+                    labelled["metadata"]["labels"].pop(f"app.kubernetes.io/{name}")
             if item["kind"] == "ConfigMap" and item["metadata"]["name"].startswith("oomwitness-config"):
                 item["metadata"]["name"] = "oomwitness-config"
                 item["data"] = {name: self.settings(text) for name, text in item["data"].items()}
@@ -59,7 +59,9 @@ class Helm(unittest.TestCase):
         return [line for line in toml.splitlines() if line.strip() and not line.startswith("#")]
 
     def assert_same(self, values, objects):
-        ours, theirs = self.comparable(self.rendered(values)), self.comparable(objects)
+        made = self.rendered(values)
+        manifests.assert_labelled(self, made, "o", "Helm")
+        ours, theirs = self.comparable(made), self.comparable(objects)
         self.assertEqual(sorted(ours), sorted(theirs))
         for key in theirs:
             self.assertEqual(ours[key], theirs[key], key)
@@ -119,7 +121,35 @@ class Helm(unittest.TestCase):
         for alert in alerts:
             self.assertEqual(alert["annotations"]["runbook_url"], "https://wiki.example/oomwitness#" + alert["alert"].lower())
         for item in (rule, manifests.only(objects, "PodMonitor")):
-            self.assertEqual(item["metadata"]["labels"], {"app.kubernetes.io/name": "oomwitness", "release": "prometheus"})
+            self.assertEqual(item["metadata"]["labels"].get("release"), "prometheus")
+        manifests.assert_labelled(self, objects, "o", "Helm")
+
+    def test_what_a_cluster_s_policies_ask_for_is_a_value(self):
+        values = {"imagePullSecrets": [{"name": "r"}], "affinity": {"nodeAffinity": {}}, "tolerations": [{"key": "k", "operator": "Exists"}]}
+        objects = self.rendered({**values, "image": {"digest": "sha256:1"}, "nodeSelector": {"pool": "a"}, "extraEnv": [{"name": "N", "value": "v"}],
+                                 "podLabels": {"team": "a", "app.kubernetes.io/name": "other"},
+                                 "podAnnotations": {"a": "b", "prometheus.io/scrape": "false"}, "updateStrategy": {"rollingUpdate": {"maxUnavailable": 1}}})
+        manifests.assert_labelled(self, objects, "o", "Helm")
+        spec, pod = manifests.only(objects, "DaemonSet")["spec"], manifests.pod_of(objects)
+        self.assertLessEqual(values.items(), pod.items())
+        self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "pool": "a"})
+        self.assertEqual(manifests.container_of(objects)["image"], "oomwitness@sha256:1")
+        self.assertIn({"name": "N", "value": "v"}, manifests.container_of(objects)["env"])
+        metadata = spec["template"]["metadata"]
+        self.assertEqual(metadata["labels"]["team"], "a")
+        self.assertLessEqual({"a": "b", "prometheus.io/scrape": "false", "prometheus.io/port": "9435"}.items(), metadata["annotations"].items())
+        self.assertEqual(spec["updateStrategy"], {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}})
+
+    def test_the_commands_that_are_printed_make_the_namespace_and_admit_the_pods(self):
+        """Helm cannot label the release's namespace. tests/cluster runs them, but its API server enforces no pod security."""
+        text = {}
+        for path in ("README.md", "helm/templates/NOTES.txt"):
+            text[path] = fileio.read(os.path.join(tools.TREE, "deploy", path))
+        self.assertIn("helm install oomwitness deploy/helm -n oomwitness --create-namespace", text["README.md"])
+        label = "pod-security.kubernetes.io/enforce"
+        level = manifests.only(manifests.overlay("least-capability"), "Namespace")["metadata"]["labels"][label]
+        self.assertIn(f"kubectl label namespace oomwitness {label}={level}", text["README.md"])
+        self.assertIn(f"kubectl label namespace {{{{ .Release.Namespace }}}} {label}={level}", text["helm/templates/NOTES.txt"])
 
     def test_a_changed_configuration_restarts_the_pods(self):
         def annotations(values):

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.daemon import run_program
 
 SCRIPT = os.path.join(tools.TREE, "deploy/install.sh")
@@ -18,9 +18,7 @@ FILES = {"usr/local/bin/oomwitness", UNIT, "etc/oomwitness/oomwitness.toml", f"{
 
 class Install(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
+        self.root = self.enterContext(tempfile.TemporaryDirectory())
 
     def run_script(self, *args, status=0):
         done = subprocess.run([SCRIPT, "--root", self.root, *args], capture_output=True, text=True)
@@ -34,15 +32,13 @@ class Install(unittest.TestCase):
         return {os.path.relpath(os.path.join(at, name), self.root) for at, _, names in os.walk(self.root) for name in names}
 
     def read(self, path):
-        with open(os.path.join(self.root, path)) as f:
-            return f.read()
+        return fileio.read(os.path.join(self.root, path))
 
     def test_installed_binary_runs_with_the_installed_configuration(self):
         self.install()
         self.assertEqual(self.files(), FILES)
         done = run_program(os.path.join(self.root, "usr/local/bin/oomwitness"), "incidents", "--data-dir", self.root,
-                           "--config", os.path.join(self.root, "etc/oomwitness/oomwitness.toml"))
-        self.assertEqual(done.returncode, 0, done.stderr)
+                           "--config", os.path.join(self.root, "etc/oomwitness/oomwitness.toml"), status=0)
 
     def test_the_unit_starts_what_was_installed(self):
         self.install("--prefix", "/opt/oomw")
@@ -54,8 +50,7 @@ class Install(unittest.TestCase):
 
     def test_an_edited_configuration_is_kept(self):
         self.install()
-        with open(os.path.join(self.root, "etc/oomwitness/oomwitness.toml"), "w") as f:
-            f.write('log_level = "debug"\n')
+        fileio.write(os.path.join(self.root, "etc/oomwitness/oomwitness.toml"), 'log_level = "debug"\n')
         self.assertIn("kept ", self.install())
         self.assertEqual(self.read("etc/oomwitness/oomwitness.toml"), 'log_level = "debug"\n')
 

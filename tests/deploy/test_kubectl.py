@@ -12,9 +12,11 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import urllib.parse
 
 import manifests
-from harness import tools
+from harness import fileio, tools
+from harness.daemon import assert_status, run_program
 from harness.loopback_server import Handler, LoopbackServer
 
 PLUGIN = os.path.join(tools.TREE, "deploy/kubectl/kubectl-oomwitness")
@@ -71,6 +73,9 @@ class Node(LoopbackServer):
         incident = path.split("/")[2].removesuffix(".tar.gz")
         if incident not in self.incidents:
             return None
+        if path.startswith(f"/i/{incident}/text?columns=100"):
+            lines = int(dict(urllib.parse.parse_qsl(path)).get("lines", 1))
+            return b"OOM kill in shop/cart\x1b[2J" + (b"\nall of it" if path.endswith("&full=1") else b"\nmore" * (lines - 1) + b"\n")
         return self.archive_of(incident) if path.endswith(".tar.gz") else FILES[path.rpartition("/")[2]]
 
 
@@ -89,16 +94,13 @@ class Plugin(unittest.TestCase):
     NEW, OLD, OTHER = "20261121T030405Z-1a2b3c4d", "20261120T030405Z-00000001", "20261121T030406Z-00000002"
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = scratch.name
+        self.scratch = self.enterContext(tempfile.TemporaryDirectory())
         self.first = self.node({self.NEW: ("shop", "cart"), self.OLD: ("shop", "cart"), self.OTHER: ("shop", "pay")})
         self.second = self.node({})
         self.cluster = {"pods": {"shop/cart": "n1"}, "daemons": [daemon("o-1", "n1"), daemon("o-2", "n2")],
                         "ports": {"pod/o-1": self.first.server_port, "pod/o-2": self.second.server_port}}
         kubectl = os.path.join(self.scratch, "kubectl")
-        with open(kubectl, "w", encoding="utf-8") as f:
-            f.write(KUBECTL)
+        fileio.write(kubectl, KUBECTL)
         os.chmod(kubectl, 0o755)
 
     def node(self, incidents, archive_of=None):
@@ -107,8 +109,7 @@ class Plugin(unittest.TestCase):
         return made
 
     def started_plugin(self, *args):
-        with open(os.path.join(self.scratch, "cluster"), "w", encoding="utf-8") as f:
-            json.dump(self.cluster, f)
+        fileio.write_json(os.path.join(self.scratch, "cluster"), self.cluster)
         # Who runs the tests in the background may have left SIGINT ignored.
         return subprocess.Popen([sys.executable, PLUGIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 cwd=self.scratch, stdin=subprocess.DEVNULL,
@@ -116,71 +117,76 @@ class Plugin(unittest.TestCase):
                                     **os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}",
                                     "FAKE_CLUSTER": os.path.join(self.scratch, "cluster"), "FAKE_LOG": self.log_file()})
 
-    def run_plugin(self, *args):
+    def run_plugin(self, *args, status=None):
         with self.started_plugin(*args) as plugin:
             try:
                 out, err = plugin.communicate(timeout=300)
             finally:
                 plugin.kill()
-        return subprocess.CompletedProcess(args, plugin.returncode, out, err)
+        done = subprocess.CompletedProcess(args, plugin.returncode, out, err)
+        assert_status(done, status)
+        return done
 
     def log_file(self):
         return os.path.join(self.scratch, "calls")
 
     def test_ls_asks_the_node_of_the_pod_alone_and_shows_its_incidents(self):
-        done = self.run_plugin("ls", "shop/cart")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_plugin("ls", "shop/cart", status=0)
         lines = done.stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines], [self.NEW, self.OLD])
         self.assertIn("leak", lines[0])
         self.assertNotIn("\x1b", done.stdout)
-        with open(self.log_file(), encoding="utf-8") as f:
-            calls = f.read()
+        calls = fileio.read(self.log_file())
         self.assertIn("spec.nodeName=n1", calls)
         self.assertNotIn("o-2", calls)
         self.assertNotIn("exec", calls)
 
     def test_a_pod_that_is_gone_is_found_on_the_node_that_had_it(self):
         self.cluster["pods"].clear()
-        done = self.run_plugin("show", "shop/cart")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("# Why", done.stdout)
+        done = self.run_plugin("show", "shop/cart", status=0)
+        self.assertIn("OOM kill in shop/cart", done.stdout)
         self.assertNotIn("\x1b", done.stdout)
 
+    def test_show_is_one_screen_and_what_it_advises_works(self):
+        shown = self.run_plugin("show", "shop/cart").stdout
+        self.assertTrue(shown.startswith("OOM kill in shop/cart"), shown)
+        self.assertIn("\nCommands run on its node: kubectl -n oomwitness exec o-1 -- oomwitness ...\n", shown)
+        self.assertEqual(len(shown.splitlines()), 25, "the node's part is as long as it may be")
+        for line in shown.splitlines()[-2:]:
+            advised = line.partition("kubectl oomwitness ")[2].split()
+            self.assertEqual(self.run_plugin(*advised).returncode, 0, line)
+        self.assertIn("all of it", self.run_plugin("show", "shop/cart", "--full").stdout)
+        self.assertIn("# Why", self.run_plugin("show", "shop/cart", "--markdown").stdout)
+        self.assertEqual(json.loads(self.run_plugin("show", "shop/cart", "--json").stdout), {"id": "i"})
+
     def test_pull_brings_the_nodes_bytes(self):
-        done = self.run_plugin("pull", "shop/cart", "-o", "out")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_plugin("pull", "shop/cart", "-o", "out", status=0)
         for name, body in FILES.items():
             with open(os.path.join(self.scratch, "out", self.NEW, name), "rb") as f:
                 self.assertEqual(hashlib.sha256(f.read()).digest(), hashlib.sha256(body).digest(), name)
-        again = self.run_plugin("pull", "shop/cart", "-o", "out")
-        self.assertEqual(again.returncode, 1)
+        again = self.run_plugin("pull", "shop/cart", "-o", "out", status=1)
         self.assertIn("is there already", again.stderr)
 
     def test_an_archive_that_leads_elsewhere_is_refused(self):
         for hostile in (lambda i: archive("..", {"evil": b"x"}), lambda i: archive(i, {"../../evil": b"x"}),
                         lambda i: archive(i, {"link": b""}, tarfile.SYMTYPE)):
             self.first.archive_of = hostile
-            done = self.run_plugin("pull", "shop/cart", "-o", "out")
-            self.assertEqual(done.returncode, 1)
+            done = self.run_plugin("pull", "shop/cart", "-o", "out", status=1)
             self.assertIn("something else than an incident's files", done.stderr)
             self.assertFalse(os.path.exists(os.path.join(self.scratch, "evil")))
 
     def test_one_node_that_does_not_answer_hides_no_other(self):
         del self.cluster["ports"]["pod/o-2"]
-        done = self.run_plugin("ls")
-        self.assertEqual(done.returncode, 1)
+        done = self.run_plugin("ls", status=1)
         self.assertEqual(len(done.stdout.splitlines()), 3)
         self.assertIn("n2: no port was forwarded to o-2", done.stderr)
 
     def test_one_node_that_does_not_answer_hides_no_incident_of_another(self):
         self.cluster["pods"].clear()  # so that every node is asked
         self.cluster["ports"] = {"pod/o-2": self.first.server_port}
-        done = self.run_plugin("show", "shop/cart")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("# Why", done.stdout)
-        done = self.run_plugin("show", "shop/other")
-        self.assertEqual(done.returncode, 1)
+        done = self.run_plugin("show", "shop/cart", status=0)
+        self.assertIn("OOM kill in shop/cart", done.stdout)
+        done = self.run_plugin("show", "shop/other", status=1)
         self.assertIn("n1: no port was forwarded to o-1", done.stderr)
 
     def test_what_is_missing_is_one_line(self):
@@ -202,8 +208,7 @@ class Plugin(unittest.TestCase):
                     plugin.kill()
 
     def test_doctor_prints_the_nodes_health(self):
-        done = self.run_plugin("doctor", "shop/cart")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_plugin("doctor", "shop/cart", status=0)
         self.assertIn('"ok": true', done.stdout)
 
 
@@ -216,13 +221,11 @@ class Krew(unittest.TestCase):
             import yaml
         except ImportError:
             self.skipTest("no python3-yaml")
-        with open(self.MANIFEST, encoding="utf-8") as f:
-            self.text = f.read()
+        self.text = fileio.read(self.MANIFEST)
         self.spec = yaml.safe_load(self.text)["spec"]
 
     def test_it_has_the_version_of_the_tree(self):
-        with open(os.path.join(tools.TREE, "CMakeLists.txt"), encoding="utf-8") as f:
-            version = re.search(r"project\(oomwitness VERSION ([0-9.]+)", f.read())[1]
+        version = re.search(r"project\(oomwitness VERSION ([0-9.]+)", fileio.read(os.path.join(tools.TREE, "CMakeLists.txt")))[1]
         self.assertEqual(self.spec["version"], "v" + version)
         self.assertIn(f"-{version}.tar.gz", self.spec["platforms"][0]["uri"])
 
@@ -237,8 +240,7 @@ class Krew(unittest.TestCase):
                 installed = [f["from"] for f in platform["files"]]
                 self.assertEqual([n for n in installed if not os.path.isfile(os.path.join(folder, n))], [])
                 self.assertIn(platform["bin"], installed)
-            done = subprocess.run([os.path.join(folder, self.spec["platforms"][0]["bin"]), "--help"], capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run_program(os.path.join(folder, self.spec["platforms"][0]["bin"]), "--help", status=0)
             self.assertIn("kubectl oomwitness", done.stdout)
 
 

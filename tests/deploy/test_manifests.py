@@ -2,22 +2,21 @@
 """deploy/kubernetes: every overlay builds, offline, and is consistent."""
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 
 import manifests
 import unit_file
 import yaml
-from harness import tools
-from harness.daemon import run_cli
+from harness import fileio, tools
+from harness.daemon import run_cli, run_program
 from prometheus_server import SHIPPED
 
 # Keys that a typing error would slip past kustomize, which knows no schema. (Kubernetes API reference, v1)
 KNOWN = {
     "pod": "serviceAccountName priorityClassName hostPID enableServiceLinks terminationGracePeriodSeconds nodeSelector "
            "tolerations containers volumes",
-    "container": "name image imagePullPolicy args env ports startupProbe livenessProbe readinessProbe resources "
+    "container": "name image imagePullPolicy args env workingDir ports startupProbe livenessProbe readinessProbe resources "
                  "terminationMessagePolicy volumeMounts securityContext",
     "probe": "httpGet periodSeconds timeoutSeconds failureThreshold",
     "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile seLinuxOptions",
@@ -75,6 +74,11 @@ class Manifests(unittest.TestCase):
                 self.assertEqual([s["name"] for s in binding["subjects"]], [pod["serviceAccountName"]])
                 self.assertEqual([s["namespace"] for s in binding["subjects"]], ["oomwitness"])
 
+    def test_every_object_has_the_common_labels(self):
+        more = [manifests.with_component("prometheus-operator", component) for component in ("operators", "pod-events", "surge")]
+        for objects in [*self.each(), *more]:
+            manifests.assert_labelled(self, objects, "oomwitness", "kustomize")
+
     def test_selectors_find_the_pods(self):
         for objects in self.each():
             spec = manifests.only(objects, "DaemonSet")["spec"]
@@ -96,6 +100,10 @@ class Manifests(unittest.TestCase):
             self.assertTrue(rule["from"])
             for peer in rule["from"]:  # an empty selector would be every namespace
                 self.assertTrue(peer["namespaceSelector"].get("matchLabels") or peer["namespaceSelector"]["matchExpressions"])
+            names = {name for peer in rule["from"] for e in peer["namespaceSelector"].get("matchExpressions", []) for name in e["values"]}
+            with open(os.path.join(tools.TREE, "deploy/README.md"), encoding="utf-8") as f:
+                text = re.search(r"by a NetworkPolicy, to the namespaces (.*?);", f.read(), re.S)[1]
+            self.assertEqual(set(re.findall(r"`([a-z-]+)`", text)), names)
 
     def test_the_pod_listens_where_probes_and_prometheus_come_from(self):
         for objects in self.each():
@@ -133,14 +141,15 @@ class Manifests(unittest.TestCase):
             self.assertEqual([e["valueFrom"]["fieldRef"]["fieldPath"] for e in container["env"] if e["name"] == "NODE_NAME"],
                              ["spec.nodeName"])
 
-    def test_only_its_data_may_be_written(self):
+    def test_only_its_data_and_what_commands_write_may_be_written(self):
         for objects in self.each():
             container = manifests.container_of(objects)
-            self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
             writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
-            self.assertEqual(writable, ["/var/lib/oomwitness"])
-            data = next(v["hostPath"] for v in manifests.pod_of(objects)["volumes"] if v["name"] == "data")
-            self.assertEqual(data, {"path": "/var/lib/oomwitness", "type": "DirectoryOrCreate"})
+            self.assertEqual((writable, container["workingDir"]), (["/var/lib/oomwitness", "/tmp"], "/tmp"))
+            self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+            volumes = {v["name"]: v.get("hostPath", v.get("emptyDir")) for v in manifests.pod_of(objects)["volumes"]}
+            self.assertEqual(volumes["data"], {"path": "/var/lib/oomwitness", "type": "DirectoryOrCreate"})
+            self.assertEqual(volumes["tmp"], {"sizeLimit": "256Mi"})
 
     def test_configuration_is_good_and_means_what_is_mounted(self):
         for objects in self.each():
@@ -168,8 +177,7 @@ class Manifests(unittest.TestCase):
 
     def test_the_install_commands_are_those_of_the_default(self):
         for path in ("README.md", "deploy/README.md", "deploy/kubernetes/README.md"):
-            with open(os.path.join(tools.TREE, path), encoding="utf-8") as f:
-                commands = re.findall(r"kubectl apply -k (\S+?)`? ?(?:\(|$|\|)", f.read(), re.M)
+            commands = re.findall(r"kubectl apply -k (\S+?)`? ?(?:\(|$|\|)", fileio.read(os.path.join(tools.TREE, path)), re.M)
             self.assertEqual(commands, ["deploy/kubernetes/overlays/least-capability"], path)
 
     def test_the_table_says_what_each_capability_is_for_and_what_is_lost_without_it(self):
@@ -195,8 +203,7 @@ class Manifests(unittest.TestCase):
     def test_what_least_capability_loses_is_in_the_readme(self):
         """doctor's line of it: test_capabilities.py, test_without_syslog_..."""
         self.assertEqual(NOT_IN_POD, {"SYSLOG"})
-        with open(os.path.join(tools.TREE, "README.md"), encoding="utf-8") as f:
-            readme = " ".join(f.read().split())
+        readme = " ".join(fileio.read(os.path.join(tools.TREE, "README.md")).split())
         self.assertRegex(readme, "least-capability.{0,400}kernel log")
 
     def test_privileged_overlays_say_so_and_the_scc_admits_them(self):
@@ -219,18 +226,16 @@ class Manifests(unittest.TestCase):
         with open(os.path.join(SHIPPED, "oomwitness.rules.yml")) as f:
             self.assertEqual(manifests.only(objects, "PrometheusRule")["spec"], yaml.safe_load(f))
         render = os.path.join(manifests.FOLDER, "render.py")
-        done = subprocess.run(["/usr/bin/python3", render, "--check"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        run_program("/usr/bin/python3", render, "--check", status=0)
         dashboard = manifests.only(objects, "ConfigMap", "oomwitness-dashboard")
         self.assertEqual(dashboard["metadata"]["labels"]["grafana_dashboard"], "1")
-        with open(os.path.join(tools.TREE, "deploy/grafana/oomwitness.json")) as f:
-            self.assertEqual(dashboard["data"]["oomwitness.json"], f.read())
+        self.assertEqual(dashboard["data"]["oomwitness.json"], fileio.read(os.path.join(tools.TREE, "deploy/grafana/oomwitness.json")))
 
-    def test_scraping_keeps_the_containers_labels(self):
+    def test_a_target_has_the_name_of_its_node(self):
+        """No label needs to be honoured: test_rules.py."""
         monitor = manifests.only(self.overlays["prometheus-operator"], "PodMonitor")
         endpoint, = monitor["spec"]["podMetricsEndpoints"]
-        self.assertTrue(endpoint["honorLabels"])
-        self.assertEqual(endpoint["relabelings"][0]["targetLabel"], "instance")
+        self.assertEqual(endpoint["relabelings"], [{"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "instance"}])
 
 
 class Runbook(unittest.TestCase):

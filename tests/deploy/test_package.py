@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.daemon import run_program
 
 MAX_BYTES = 4 << 20  # it is 3.0 MB
@@ -56,8 +56,7 @@ class Package(unittest.TestCase):
         for name in ("sh", "rm", "rmdir", "ldconfig"):
             os.symlink("busybox", os.path.join(self.root, "bin", name))
         os.mknod(os.path.join(self.root, "dev/null"), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        with open(os.path.join(self.root, "var/lib/dpkg/status"), "w") as f:
-            f.write(self.known_packages())
+        fileio.write(os.path.join(self.root, "var/lib/dpkg/status"), self.known_packages())
 
     def field(self, name):
         return run_program("dpkg-deb", "-f", self.deb, name).stdout.strip()
@@ -98,24 +97,21 @@ class Package(unittest.TestCase):
     def pretend_systemd(self):
         os.makedirs(self.path("run/systemd/system"))
         for name in ("systemctl", "deb-systemd-invoke", "deb-systemd-helper"):
-            with open(self.path("usr/bin", name), "w") as f:
-                f.write(RECORDER)
+            fileio.write(self.path("usr/bin", name), RECORDER)
             os.chmod(self.path("usr/bin", name), 0o755)
 
     def calls(self):
         """Of systemd's tools since the last time."""
         if not os.path.exists(self.path("calls")):
             return []
-        with open(self.path("calls")) as f:
-            lines = f.read().splitlines()
+        lines = fileio.read(self.path("calls")).splitlines()
         os.remove(self.path("calls"))
         return [line for line in lines if "deb-systemd-helper" not in line]
 
     def test_it_is_small_and_depends_on_libraries_by_version(self):
         self.assertLess(os.path.getsize(self.deb), MAX_BYTES)
         self.assertRegex(self.field("Depends"), r"libbpf1 \(>= .*libc6 \(>= ")
-        with open(os.path.join(tools.TREE, "CMakeLists.txt")) as f:
-            self.assertIn(f"VERSION {self.field('Version')} ", f.read())
+        self.assertIn(f"VERSION {self.field('Version')} ", fileio.read(os.path.join(tools.TREE, "CMakeLists.txt")))
 
     # Of the archive: a machine may be set up to leave manual pages out when it unpacks.
     def test_it_has_the_manual_page_and_completions(self):
@@ -129,8 +125,7 @@ class Package(unittest.TestCase):
         own = [line for line in said.splitlines() if not re.match(
             r"Selecting |\(Reading |Preparing |Unpacking |Setting up |dpkg: warning: files list file|$", line)]
         self.assertEqual((self.status(), own), ("installed", []))
-        done = run_program(self.path("usr/bin/oomwitness"), "incidents", "--data-dir", self.root, "--config", self.path(CONFIG))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run_program(self.path("usr/bin/oomwitness"), "incidents", "--data-dir", self.root, "--config", self.path(CONFIG), status=0)
         os.makedirs(self.path("var/lib/oomwitness/incidents"))
         self.dpkg("-r", "oomwitness")
         self.assertEqual(self.status(), "config-files")
@@ -143,11 +138,9 @@ class Package(unittest.TestCase):
 
     def test_an_edited_configuration_outlives_an_upgrade(self):
         self.dpkg("-i", self.deb)
-        with open(self.path(CONFIG), "w") as f:
-            f.write('log_level = "debug"\n')
+        fileio.write(self.path(CONFIG), 'log_level = "debug"\n')
         self.dpkg("-i", self.deb)
-        with open(self.path(CONFIG)) as f:
-            self.assertEqual(f.read(), 'log_level = "debug"\n')
+        self.assertEqual(fileio.read(self.path(CONFIG)), 'log_level = "debug"\n')
 
     def test_systemd_is_told_what_to_start_and_stop(self):
         self.pretend_systemd()
@@ -162,5 +155,4 @@ class Package(unittest.TestCase):
         contents = run_program("dpkg-deb", "-c", self.deb).stdout
         for path in ("./usr/bin/oomwitness", "./lib/systemd/system/oomwitness.service", "./" + CONFIG):
             self.assertRegex(contents, rf"root/root .* {re.escape(path)}\n")
-        with open(os.path.join(tools.TREE, "deploy/systemd/oomwitness.service")) as f:
-            self.assertIn("\nExecStart=/usr/bin/oomwitness run\n", f.read())
+        self.assertIn("\nExecStart=/usr/bin/oomwitness run\n", fileio.read(os.path.join(tools.TREE, "deploy/systemd/oomwitness.service")))

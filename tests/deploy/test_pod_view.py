@@ -9,6 +9,7 @@ import os
 import manifests
 import unit_file
 from harness.case import E2eTest
+from harness.process_state import status_bytes
 from harness.wait import eventually
 
 # The mounts of the pod at their places below a folder that stands for the container's root.
@@ -77,10 +78,6 @@ class PodView(E2eTest):
         self.assertLess(usage, manifests.bytes_of(resources["requests"]["memory"]))
         self.assertLess(usage * 3, manifests.bytes_of(resources["limits"]["memory"]))
 
-    def locked_kb(self, witness):
-        with open(f"/proc/{witness.pid}/status") as f:
-            return int(next(line for line in f if line.startswith("VmLck:")).split()[1])
-
     def test_its_memory_is_locked_and_would_not_be_without_ipc_lock(self):
-        self.assertGreater(self.locked_kb(self.start_pod()), 1024)
-        self.assertEqual(self.locked_kb(self.start_pod("less", without=["IPC_LOCK"])), 0)
+        self.assertGreater(status_bytes(self.start_pod().pid, "VmLck"), 1024 << 10)
+        self.assertEqual(status_bytes(self.start_pod("less", without=["IPC_LOCK"]).pid, "VmLck"), 0)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The script a newcomer runs first, with the binary just tested."""
 import glob
-import json
 import os
 import re
 import shutil
@@ -9,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.text_time import unix
 from harness.wait import NotInTime
 
@@ -41,8 +40,7 @@ class Quickstart(unittest.TestCase):
 
 def way_up(path):
     """How a program came to its limit, for the message of a failure."""
-    with open(path, encoding="utf-8") as file:
-        incident = json.load(file)
+    incident = fileio.read_json(path)
     kill = unix(incident["time"])
     series = "; ".join(f"{kill - unix(point['t']):.1f}: {point['usage_bytes'] >> 10}" for point in incident["series"])
     levels = "; ".join(f"{mark['lead_seconds']:.1f}: {mark.get('level_percent')} %" for mark in incident["pressure"]["watermarks"])

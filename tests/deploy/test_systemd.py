@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import unit_file
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 
 MAX_EXPOSURE = 40  # systemd-analyze security gives 3.8, nearly all of it the capabilities that are the job
@@ -72,13 +72,11 @@ class Unit(E2eTest):
 
     @staticmethod
     def end_child_of(pid):
-        with open(f"/proc/{pid}/task/{pid}/children") as f:
-            for child in f.read().split():
-                os.kill(int(child), 15)
+        for child in fileio.read(f"/proc/{pid}/task/{pid}/children").split():
+            os.kill(int(child), 15)
 
     def check_trace(self, trace):
-        with open(trace, errors="replace") as f:
-            lines = f.read().splitlines()
+        lines = fileio.read(trace, errors="replace").splitlines()
         # The execve is the service manager's, made before the filter is in force for the daemon's own.
         calls = set(re.findall(r"^\d+ +(?:<\.\.\. )?(\w+)[ (]", "\n".join(lines), re.M)) - {"execve"}
         self.assertLessEqual({"bpf", "setns"}, calls, "kills and endpoints were at work")

@@ -3,14 +3,13 @@
 import os
 import subprocess
 
-from harness import tools
+from harness import fileio, tools
 
 PATH = os.path.join(tools.TREE, "deploy/systemd/oomwitness.service")
 
 
 def text():
-    with open(PATH) as f:
-        return f.read()
+    return fileio.read(PATH)
 
 
 def values(key):

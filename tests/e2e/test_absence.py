@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+from harness import fileio
 from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.kernel_log import KernelLog
@@ -17,10 +18,9 @@ class AbsenceTest(E2eTest):
     def setUp(self):
         super().setUp()
         try:
-            self.kernel_log = KernelLog()
+            self.kernel_log = self.closing(KernelLog())
         except OSError as e:
             self.skipTest(f"/dev/kmsg: {e}")
-        self._stack.callback(self.kernel_log.close)
 
     def kill_in(self, box):
         """The victim's pid."""
@@ -103,8 +103,7 @@ class SeenAfterwards(AbsenceTest):
         home = self.cgroup("home", 256)
         join = ("/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', home.procs_file())
         first = self.daemon(READ_OFTEN, prefix=join)
-        with open(f"/proc/{first.pid}/oom_score_adj", "w", encoding="ascii") as f:
-            f.write("1000")  # of the two, the daemon
+        fileio.write(f"/proc/{first.pid}/oom_score_adj", "1000")  # of the two, the daemon
         # The daemon does not fit beside it; without the daemon it does.
         hog = self.memhog(home, "--hold-mb", "252")
         eventually(lambda: first.process.poll() is not None, "the daemon is killed at its own limit")
@@ -142,8 +141,7 @@ class OnlyCounted(AbsenceTest):
 class Handover(AbsenceTest):
     def test_second_daemon_is_an_error_that_names_the_first(self):
         first = self.daemon()
-        done = run_cli("run", "--data-dir", first.data_dir, "--metrics-listen", "127.0.0.1:0")
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = run_cli("run", "--data-dir", first.data_dir, "--metrics-listen", "127.0.0.1:0", status=1)
         self.assertRegex(done.stderr, rf"pid {first.pid}\b.*{first.data_dir}.*--standby")
         self.assertEqual(first.stop(), 0)
         self.daemon()  # the lock went with the process
@@ -174,8 +172,7 @@ class Handover(AbsenceTest):
         self.assertEqual(sorted(v["pid"] for i in incidents for v in i["victims"]), sorted(hog.pid for hog in hogs))
         self.assert_stays_counted(second, count)
         self.assertEqual(second.scrape().sum("oomwitness_standing_by"), 0)
-        with open(os.path.join(second.data_dir, "lock"), encoding="ascii") as f:
-            self.assertEqual(f.read().strip(), str(second.pid))
+        self.assertEqual(fileio.read(os.path.join(second.data_dir, "lock")).strip(), str(second.pid))
         self.assertEqual(second.stop(), 0)
         third = self.daemon(READ_OFTEN)
         self.wait_counted(third, count)

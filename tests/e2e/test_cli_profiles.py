@@ -7,7 +7,7 @@ import shutil
 import stat
 import xml.etree.ElementTree as xml
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli, run_program
 from harness.terminal import on_terminal
@@ -40,14 +40,12 @@ class ProfileTest(E2eTest):
 
 class Diff(ProfileTest):
     def test_two_files_by_function(self):
-        done = run_cli("diff", EARLY, KILL, "--rows", 3)
-        self.assertEqual(done.returncode, 0, done)
+        done = run_cli("diff", EARLY, KILL, "--rows", 3, status=0)
         self.assertIn("+40.0 MiB", done.stdout)
         self.assertIn("(*AnyValue).UnmarshalProto", done.stdout.splitlines()[5])
 
     def test_json_has_numbers_that_add_up(self):
-        done = run_cli("diff", EARLY, KILL, "--by", "component", "--json")
-        self.assertEqual(done.returncode, 0, done)
+        done = run_cli("diff", EARLY, KILL, "--by", "component", "--json", status=0)
         diff = json.loads(done.stdout)
         self.assertEqual(diff["rows"][0]["name"], "receiver/otlp")
         growth = diff["after"]["total"] - diff["before"]["total"]
@@ -56,37 +54,31 @@ class Diff(ProfileTest):
     def test_every_grouping_and_type(self):
         for by in ("function", "stack", "package", "module", "component", "operation"):
             for kind in ("inuse_space", "alloc_objects"):
-                done = run_cli("diff", EARLY, KILL, "--by", by, "--type", kind)
-                self.assertEqual(done.returncode, 0, done)
+                done = run_cli("diff", EARLY, KILL, "--by", by, "--type", kind, status=0)
                 self.assertIn(kind, done.stdout)
 
     def test_operations_in_top_diff_and_picture(self):
         for command in (("top", KILL), ("diff", EARLY, KILL), ("render", KILL, "-o", "-")):
-            done = run_cli(*command, "--by", "operation")
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli(*command, "--by", "operation", status=0)
             self.assertIn("component receiver/otlp", done.stdout)
             self.assertEqual("UnmarshalProto" in done.stdout, command[0] == "render", done.stdout[:500])
 
     def test_operations_below_a_pattern_of_the_configuration(self):
         config = os.path.join(self.scratch, "o.toml")
-        with open(config, "w", encoding="ascii") as file:
-            file.write('[operations]\npatterns = ["job main.main"]\n')
+        fileio.write(config, '[operations]\npatterns = ["job main.main"]\n')
         for command in (("top", LEAKY), ("diff", EARLY, LEAKY), ("render", LEAKY, "-o", "-")):
-            done = run_cli(*command, "--by", "operation", "--config", config)
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli(*command, "--by", "operation", "--config", config, status=0)
             self.assertIn("job main.leak", done.stdout)
             self.assertNotIn("job main.leak", run_cli(*command, "--by", "operation").stdout)
 
     def test_an_incident_alone_is_compared_from_its_first_profile_to_its_best(self):
         data_dir, incident = self.incident()
-        done = run_cli("diff", incident, "--data-dir", data_dir)
-        self.assertEqual(done.returncode, 0, done)
+        done = run_cli("diff", incident, "--data-dir", data_dir, status=0)
         self.assertIn("+40.0 MiB", done.stdout)
 
     def test_an_incident_stands_for_its_best_profile(self):
         data_dir, incident = self.incident()
-        done = run_cli("diff", KILL, incident, "--data-dir", data_dir)
-        self.assertEqual(done.returncode, 0, done)
+        done = run_cli("diff", KILL, incident, "--data-dir", data_dir, status=0)
         self.assertIn("no function grew or shrank", done.stdout)
 
     def test_what_is_not_there_is_one_clear_line(self):
@@ -98,23 +90,20 @@ class Diff(ProfileTest):
     def test_an_incident_with_one_profile_is_not_compared_with_itself(self):
         data_dir, incident = self.incident()
         path, = glob.glob(f"{data_dir}/incidents/*/incident.json")
-        with open(path, encoding="utf-8") as file:
-            known = json.load(file)
+        known = fileio.read_json(path)
         known["captures"] = [capture for capture in known["captures"] if capture["file"] == "capture-02-http.pb.gz"]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(known, file)
+        fileio.write_json(path, known)
         self.assert_fails(run_cli("diff", incident, "--data-dir", data_dir), 1, f"incident {incident} has one profile only: name another to compare with")
 
     def test_bad_use(self):
-        self.assertEqual(run_cli("diff").returncode, 2)
+        self.assertEqual(run_cli("diff", KILL, KILL, KILL).returncode, 2)
         self.assertEqual(run_cli("diff", EARLY, KILL, "--by", "colour").returncode, 2)
 
 
 class Render(ProfileTest):
     def render(self, *args):
         target = os.path.join(self.scratch, "flame.svg")
-        done = run_cli("render", *args, "-o", target)
-        self.assertEqual(done.returncode, 0, done)
+        done = run_cli("render", *args, "-o", target, status=0)
         return xml.parse(target).getroot()
 
     def titles(self, picture):
@@ -138,11 +127,9 @@ class Render(ProfileTest):
     def test_to_stdout_is_the_picture_and_nothing_else(self):
         target = os.path.join(self.scratch, "flame.svg")
         self.assertEqual(run_cli("render", LEAKY, "-o", target).returncode, 0)
-        with open(target, encoding="utf-8") as f:
-            picture = f.read()
+        picture = fileio.read(target)
         for name in ("-", "/dev/stdout"):
-            done = run_cli("render", LEAKY, "-o", name)
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli("render", LEAKY, "-o", name, status=0)
             self.assertEqual(done.stdout, picture)
         self.assertTrue(os.path.islink("/dev/stdout"))
 
@@ -185,8 +172,7 @@ class Show(ProfileTest):
     def reported(self):
         data_dir, incident = self.incident()
         folder, = os.listdir(os.path.join(data_dir, "incidents"))
-        with open(os.path.join(data_dir, "incidents", folder, "report.md"), "w", encoding="utf-8") as f:
-            f.write(REPORT)
+        fileio.write(os.path.join(data_dir, "incidents", folder, "report.md"), REPORT)
         return data_dir, incident
 
     def show(self, **environment):
@@ -201,8 +187,14 @@ class Show(ProfileTest):
         self.assertIn("The kernel killed api (pid 7) in a_b", text)
         self.assertIn("capture-01-http.pb.gz  http", text)
 
-    def test_a_terminal_gets_colours_and_a_pipe_the_file_as_it_is(self):
+    def test_a_terminal_gets_colours_and_a_pipe_plain_text_or_the_file_as_it_is(self):
         self.assertTrue(self.show(NO_COLOR="").startswith("\x1b[1mOOM kill in container api\x1b[0m"))
         shutil.rmtree(self.data_dir())
         data_dir, incident = self.reported()
-        self.assertTrue(run_cli("show", incident, "--data-dir", data_dir).stdout.startswith(REPORT))
+        self.assertTrue(run_cli("show", incident, "--markdown", "--data-dir", data_dir).stdout.startswith(REPORT))
+        plain = run_cli("show", incident, "--full", "--data-dir", data_dir).stdout
+        self.assertTrue(plain.startswith("OOM kill in container api"), plain)
+        self.assertEqual(set(plain) & set("\x1b\\"), set(), plain)
+        brief = run_cli("show", "--data-dir", data_dir).stdout
+        self.assertTrue(brief.startswith("OOM kill in "), brief)
+        self.assertLessEqual(len(brief.splitlines()), 25)

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import time
 
-from harness import tools
+from harness import fileio, tools
 from harness.daemon import run_cli
+from harness.logged_server import LoggedProgram
 from harness.wait import eventually
 from test_cri import CriTest
 
@@ -82,35 +83,18 @@ service:
 """
 
 
-class Sender:
+class Sender(LoggedProgram):
     """OTLP load from inside the pod's network namespace and outside of its cgroup."""
 
     def __init__(self, container, port, *options, rate=SPANS_PER_SECOND):
         program = os.path.join(tools.WORKLOADS, "otlp_sender.py")
-        self.output = os.path.join(container.pod.logs, "sender")
-        with open(self.output, "wb") as output:
-            self.process = subprocess.Popen(
-                ["nsenter", f"--net=/proc/{container.pid}/ns/net", sys.executable, program, str(port),
-                 str(rate), *options], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-
-    def text(self):
-        with open(self.output, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        super().__init__(["nsenter", f"--net=/proc/{container.pid}/ns/net", sys.executable, program, str(port), str(rate), *options],
+                         os.path.join(container.pod.logs, "sender"))
 
     def counts(self):
         """(sent, refused) spans as last printed."""
         found = re.findall(r"sent (\d+) refused (\d+)", self.text())
         return tuple(map(int, found[-1])) if found else (0, 0)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 class Collector(CriTest):
@@ -127,8 +111,7 @@ class Collector(CriTest):
 
     def configured(self, text, limit_mb=LIMIT_MB):
         config = os.path.join(self.scratch, "otelcol.yaml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(text)
+        fileio.write(config, text)
         pod = self.pod("otelcol-gateway-5d")
         return self.container(pod, "otelcol", "--config", "file:/etc/otelcol.yaml", image=IMAGE, limit_mb=limit_mb, env=SAMPLING,
                               mounts=[(config, "/etc/otelcol.yaml", True)])
@@ -138,7 +121,7 @@ class Collector(CriTest):
         return container.http_get(port, "/metrics")
 
     def load(self, container, port=4318, *options, rate=SPANS_PER_SECOND):
-        return self._stack.enter_context(Sender(container, port, *options, rate=rate))
+        return self.closing(Sender(container, port, *options, rate=rate))
 
     def incident_with_heap(self, witness, container):
         def complete():
@@ -202,7 +185,7 @@ class Collector(CriTest):
         self.assert_heap_is_whole(incident)
         self.assert_culprits(incident)
         self.assertRegex(self.daemons[-1].log(), rf"COLLECTOR  .*: pid {container.pid}, \d+ queued for exporter {EXPORTER}")
-        shown = run_cli("show", incident["id"], "--data-dir", self.daemons[-1].data_dir).stdout
+        shown = run_cli("show", incident["id"], "--markdown", "--data-dir", self.daemons[-1].data_dir).stdout
         for text in ("Allocated by receiver otlp", f"Kept by exporter {EXPORTER}", "memory_limiter refused nothing",
                      f"pod {container.pod.namespace}/{container.pod.name}"):
             self.assertIn(text, shown)
@@ -213,8 +196,7 @@ class Collector(CriTest):
         if os.environ.get("OOMW_KEEP"):
             subprocess.run(["cp", "-r", incident["_dir"], os.environ["OOMW_KEEP"]], check=True)
             for name, text in (("show.txt", shown), ("run.txt", self.daemons[-1].log())):
-                with open(os.path.join(os.environ["OOMW_KEEP"], name), "w", encoding="utf-8") as f:
-                    f.write(text)
+                fileio.write(os.path.join(os.environ["OOMW_KEEP"], name), text)
 
     def test_collector_fed_over_grpc_whose_metrics_are_on_another_port_names_the_same(self):
         incident, _ = self.kill_collector(4317, "--grpc", limit_mb=120, metrics_port=19464)

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Containers by the paths and files that their runtimes leave; no runtime needed."""
-import json
 import os
+import socket
 import subprocess
 
+from harness import fileio
 from harness.case import E2eTest
+from harness.cri import slice_of, write_bundle
 from harness.daemon import run_cli
 from harness.wait import eventually
 
 ID = "5e1f" * 16
 POD_UID = "0f3c1a52-9d41-4b5e-8a2b-6d1f0c9e7a11"
-ANNOTATIONS = {
-    "io.kubernetes.cri.container-type": "container",
-    "io.kubernetes.cri.container-name": "collector",
-    "io.kubernetes.cri.sandbox-name": "otelcol-7f",
-    "io.kubernetes.cri.sandbox-namespace": "payments",
-    "io.kubernetes.cri.sandbox-uid": POD_UID,
-    "io.kubernetes.cri.image-name": "example/otelcol:1",
-}
 
 
 class PodByItsFiles(E2eTest):
@@ -26,20 +20,17 @@ class PodByItsFiles(E2eTest):
     def setUp(self):
         super().setUp()
         node = self.cgroup("node")
-        pod = self.raw_cgroup(f"kubepods-burstable-pod{POD_UID.replace('-', '_')}.slice", None, node)
+        pod = self.raw_cgroup(slice_of(POD_UID), None, node)
         self.box = self.raw_cgroup(f"cri-containerd-{ID}.scope", 96, pod)
-        bundle = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", ID)
-        os.makedirs(bundle)
-        with open(os.path.join(bundle, "config.json"), "w", encoding="utf-8") as f:
-            json.dump({"ociVersion": "1.0.2", "annotations": ANNOTATIONS}, f)
+        write_bundle(self.scratch, ID, container_type="container", container_name="collector", sandbox_name="otelcol-7f",
+                     sandbox_namespace="payments", sandbox_uid=POD_UID, image_name="example/otelcol:1")
 
     def config(self):
         return f'host_root = "{self.scratch}"\n'
 
     def capture(self, *selector):
         config = os.path.join(self.scratch, "oomwitness.toml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(self.config())
+        fileio.write(config, self.config())
         target = os.path.join(self.scratch, "out.pb.gz")
         return run_cli("capture", *selector, "--config", config, "-o", target), target
 
@@ -57,13 +48,14 @@ class PodByItsFiles(E2eTest):
         self.assertIn("-payments-otelcol-7f-collector-", incident["_dir"])
         kills = {tuple(sorted(labels.items())): value
                  for labels, value in witness.scrape().values("oomwitness_oom_kills_total")}
-        wanted = {"namespace": "payments", "pod": "otelcol-7f", "container": "collector", "scope": "container"}
+        wanted = {"k8s_namespace_name": "payments", "k8s_pod_name": "otelcol-7f", "k8s_container_name": "collector", "scope": "container"}
+        self.assertEqual(witness.scrape().node, socket.gethostname())
         self.assertEqual(kills.get(tuple(sorted(wanted.items()))), 1, kills)
 
     def counted(self, daemon):
         """By pod name: the cgroup's prefix is no label here."""
         return int(sum(value for labels, value in daemon.scrape().values("oomwitness_oom_kills_total")
-                       if labels["pod"] == "otelcol-7f"))
+                       if labels["k8s_pod_name"] == "otelcol-7f"))
 
     def check_capture(self, *selector):
         work = self.leaky_go(self.box, "-rate", "200", "-limit-mb", "20")
@@ -77,8 +69,7 @@ class PodByItsFiles(E2eTest):
 
     def wait_for_endpoint(self, work):
         def listens():
-            with open(f"/proc/{work.pid}/net/tcp", encoding="ascii") as f:
-                return any(" 0100007F:06F1 " in line for line in f)  # 127.0.0.1:1777
+            return any(" 0100007F:06F1 " in line for line in fileio.lines(f"/proc/{work.pid}/net/tcp"))  # 127.0.0.1:1777
 
         eventually(listens, "the service listens on 127.0.0.1:1777")
 
@@ -92,17 +83,13 @@ class PodByItsFiles(E2eTest):
         work = self.leaky_go(self.box, "-rate", "200", "-limit-mb", "20")
         work.wait_output("limit reached")
         config = os.path.join(self.scratch, "oomwitness.toml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(self.config())
+        fileio.write(config, self.config())
         for selector in (("--container", ID[:12]), ("--pod", "payments/otelcol-7f")):
-            done = run_cli("trend", *selector, "--config", config, "--count", 2, "--interval", 0.1)
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli("trend", *selector, "--config", config, "--count", 2, "--interval", 0.1, status=0)
             self.assertIn("call sites", done.stdout)
-            done = run_cli("holders", *selector, "--config", config)
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli("holders", *selector, "--config", config, status=0)
             self.assertRegex(done.stdout, r"leakyCache|main\.")
-            done = run_cli("goroutines", *selector, "--config", config)
-            self.assertEqual(done.returncode, 0, done)
+            done = run_cli("goroutines", *selector, "--config", config, status=0)
             self.assertRegex(done.stdout, r"^\d+ goroutines")
 
     def test_capture_of_an_unknown_pod_says_so(self):

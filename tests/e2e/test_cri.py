@@ -6,7 +6,7 @@ No API server: names come from what the runtime leaves on the node.
 import glob
 import os
 
-from harness import containerd, cri, tools
+from harness import containerd, cri, fileio, tools
 from harness.case import MIB, E2eTest
 from harness.containerd import Containerd
 from harness.revisions import with_walk
@@ -119,8 +119,8 @@ class Cri(CriTest):
         self.assertEqual(len(taken), len(set(taken)), "once for the pod and once for the container")
 
     def containers_in_metrics(self, witness, pod):
-        return sorted(labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
-                      if labels["pod"] == pod.name and labels["namespace"] == pod.namespace)
+        return sorted(labels["k8s_container_name"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
+                      if labels["k8s_pod_name"] == pod.name and labels["k8s_namespace_name"] == pod.namespace)
 
     def test_sandbox_and_pod_are_no_containers_in_metrics(self):
         """The sandbox's bundle marks it as one; the pod's limit counts only for a container that has none."""
@@ -160,8 +160,9 @@ class Cri(CriTest):
         second.wait_oom_killed()
         self.wait_counted(witness, 2)
         self.assertNotEqual(first.id, second.id)
-        series = [(l, v) for l, v in witness.scrape().values("oomwitness_oom_kills_total") if l["container"] == first.name]
-        self.assertEqual(series, [({"namespace": NAMESPACE, "pod": pod.name, "container": first.name, "scope": "container"}, 2.0)])
+        series = [(l, v) for l, v in witness.scrape().values("oomwitness_oom_kills_total") if l["k8s_container_name"] == first.name]
+        named = {"k8s_namespace_name": NAMESPACE, "k8s_pod_name": pod.name, "k8s_container_name": first.name, "scope": "container"}
+        self.assertEqual([(named.items() <= labels.items(), value) for labels, value in series], [(True, 2.0)], series)
         for container in (first, second):
             self.assert_names(self.only_incident(witness, container), pod, container)
 
@@ -176,5 +177,4 @@ class Cri(CriTest):
         eventually(lambda: not self.runtime.shims(), lambda: f"shims {self.runtime.shims()} end", 20)
         self.assertFalse(os.path.exists(f"/proc/{container.pid}"))
         self.assertEqual(glob.glob(f"/sys/fs/cgroup/*{container.cgroup.path}"), [])
-        with open("/proc/self/mounts", encoding="utf-8") as f:
-            self.assertNotIn(self.runtime.directory, f.read())
+        self.assertNotIn(self.runtime.directory, fileio.read("/proc/self/mounts"))

@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 import unittest
 
-from harness import image, tools
+from harness import fileio, image, tools
 from harness.daemon import read_incidents
 from harness.manifest import DaemonSet
 from harness.metrics import Scrape
@@ -76,8 +76,7 @@ class CriDaemonSet(CriTest):
         folder = os.path.join(self.scratch, "config")
         os.makedirs(folder)
         for name, text in files.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-                f.write(text)
+            fileio.write(os.path.join(folder, name), text)
         return folder
 
     def witness_pod(self, overlay):
@@ -127,8 +126,7 @@ class Image(unittest.TestCase):
             with tarfile.open(image_archive()) as archive, tarfile.open(fileobj=archive.extractfile("./layer.tar")) as layer:
                 layer.extractall(root)
             path = os.path.join(root, "var/lib/oomwitness/incident.json")
-            with open(path, "w", encoding="ascii") as f:
-                f.write("{}")
+            fileio.write(path, "{}")
             done = subprocess.run(["chroot", root, "/usr/bin/tar", "cf", "-", "/var/lib/oomwitness"], capture_output=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             with tarfile.open(fileobj=io.BytesIO(done.stdout)) as copied:

@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from harness import pprof, tools
+from harness import fileio, pprof, tools
 from harness.daemon import run_cli
 from harness.go_heap import LEAK, GoHeapTest, at_kill
 
@@ -119,8 +119,7 @@ class PidReuse(GoHeapTest):
     def kill_with_same_pid(self, *argv):
         box = self.cgroup("second", self.LIMIT_MB)
         for _ in range(self.TRIES):
-            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as f:
-                f.write(str(self.pid - 1))
+            fileio.write("/proc/sys/kernel/ns_last_pid", str(self.pid - 1))
             work = self.start(argv, box)
             if work.pid == self.pid:
                 work.wait_killed()
@@ -170,8 +169,7 @@ class Namespaces(GoHeapTest):
                 is_in_ours = os.readlink(f"/proc/{work.pid}/ns/user") == os.readlink("/proc/self/ns/user")
                 self.assertEqual(is_in_ours, name == "other user")
                 target = os.path.join(self.scratch, f"{number}.pb.gz")
-                done = run_cli("capture", "--pid", work.pid, "-o", target)
-                self.assertEqual(done.returncode, 0, done.stderr)
+                done = run_cli("capture", "--pid", work.pid, "-o", target, status=0)
                 self.assertEqual(tools.pprof_top(target)[0][1], LEAK)
 
 
@@ -239,7 +237,6 @@ class Narrow(GoHeapTest):
     def test_32_bit_go_program_is_refused_on_request(self):
         work = self.leaker(self.cgroup("asked", 256), "-limit-mb", 16, program=tools.go_program("1.26", "386-strip"))
         work.wait_output("limit reached")
-        done = run_cli("capture", "--pid", work.pid, "-o", os.path.join(self.scratch, "none.pb.gz"))
-        self.assertEqual(done.returncode, 1, done.stdout)
+        done = run_cli("capture", "--pid", work.pid, "-o", os.path.join(self.scratch, "none.pb.gz"), status=1)
         self.assertIn("32-bit Go program", done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.scratch, "none.pb.gz")))

@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.wait import eventually
@@ -20,8 +20,7 @@ GROWTH = "[growth]\nenabled = true\n"
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class GrowthNative(E2eTest):
     def profiles(self, recording, pid):
-        with open(recording, encoding="utf-8") as file:
-            lines = [line for line in file.read().split("\n")[:-1] if '"type":"growth"' in line]
+        lines = [line for line in fileio.read(recording).split("\n")[:-1] if '"type":"growth"' in line]
         return [event for event in map(json.loads, lines) if event["pid"] == pid]
 
     def test_shares_of_three_call_paths_are_within_ten_points(self):
@@ -63,7 +62,7 @@ class GrowthNative(E2eTest):
             self.assertIn(build_id.encode(), file.read())
         builds = {place.get("build_id") for place in incident["growth"]["places"] if "(growpaths)" in place.get("code", "")}
         self.assertEqual(builds, {build_id}, incident["growth"]["places"])
-        shown = run_cli("show", "--full", "--data-dir", witness.data_dir, incident["id"])
+        shown = run_cli("show", "--markdown", "--data-dir", witness.data_dir, incident["id"])
         self.assertIn("growth.pb.gz", shown.stdout)
         self.check_over_time(incident["growth"], shown.stdout)
         self.check_commands(path)

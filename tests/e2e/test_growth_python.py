@@ -6,7 +6,7 @@ import platform
 import time
 import unittest
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import free_port, run_cli, run_program
 from harness.debian_root import entering, make_folder, root_of
@@ -67,8 +67,7 @@ class SeedCase(E2eTest):
                    lambda: f"{wanted}; have {answers()}", 20)
         incident = self.incidents_of(witness, box)[0]
         shown = run_cli("show", "--data-dir", witness.data_dir, incident["id"]).stdout
-        # The first paragraph below the title; Markdown without its escapes.
-        answer = " ".join(shown.split("\n\n")[1].replace("\\", "").split())
+        answer = " ".join(shown.split("\n\n")[0].split())
         for text in wanted:
             self.assertIn(text, answer, shown)
         # The first writing may be before the file has come.
@@ -114,8 +113,7 @@ class Interpreters(E2eTest):
             self.skipTest("there is no Python of 3.8 to 3.13")
         witness = self.daemon(GROWTH)
         script = os.path.join(self.scratch, "keeper.py")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(KEEPER)
+        fileio.write(script, KEEPER)
         boxes = {minor: self.cgroup(f"python3_{minor}", 64) for minor in pythons}
         for victim in [self.start([pythons[minor], script], boxes[minor]) for minor in pythons]:
             victim.wait_killed()
@@ -132,8 +130,7 @@ class Interpreters(E2eTest):
             tools.read_ahead(os.path.join(root, f"usr/lib/python3.{minor}"))
             tools.read_ahead(os.path.join(root, f"usr/bin/python3.{minor}"))
             folder = os.path.join(self.scratch, f"3.{minor}")
-            with open(os.path.join(make_folder(folder), "keeper.py"), "w", encoding="utf-8") as file:
-                file.write(KEEPER)
+            fileio.write(os.path.join(make_folder(folder), "keeper.py"), KEEPER)
             command, env = entering(root, folder, [f"/usr/bin/python3.{minor}", "/mnt/keeper.py"])
             victims.append(self.start(command, boxes[minor], env=env))
         for victim in victims:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs on a file system that never answers must not hold up what is done for the others."""
-import errno
 import os
 
 from harness import fuse, tools
@@ -13,17 +12,7 @@ class HungFile(GoHeapTest):
 
     def setUp(self):
         super().setUp()
-        if not fuse.is_there():
-            self.skipTest("no /dev/fuse")
-        folder = os.path.join(self.scratch, "fuse")
-        os.mkdir(folder)
-        try:
-            self.files = fuse.HangingFileSystem(folder, tools.go_program("1.19", "strip"))
-        except OSError as e:
-            if e.errno not in (errno.EPERM, errno.ENODEV):
-                raise
-            self.skipTest(str(e))
-        self.addCleanup(self.files.close)
+        self.files = fuse.mounted(self, os.path.join(self.scratch, "fuse"), tools.go_program("1.19", "strip"))
 
     def lost(self, witness, stage):
         return witness.scrape().sum("oomwitness_events_lost_total", stage=stage)

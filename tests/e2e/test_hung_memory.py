@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process whose own memory does not answer: its command line cannot be read, and nobody else may notice."""
-import errno
 import os
 import sys
 
-from harness import fuse
+from harness import fileio, fuse
 from harness.case import E2eTest
 from harness.metrics import get
 from harness.wait import eventually
@@ -33,19 +32,9 @@ class HungMemory(E2eTest):
 
     def setUp(self):
         super().setUp()
-        if not fuse.is_there():
-            self.skipTest("no /dev/fuse")
-        folder, pages = os.path.join(self.scratch, "fuse"), os.path.join(self.scratch, "pages")
-        os.mkdir(folder)
-        with open(pages, "wb") as f:
-            f.write(bytes(1 << 20))
-        try:
-            self.files = fuse.HangingFileSystem(folder, pages)
-        except OSError as e:
-            if e.errno not in (errno.EPERM, errno.ENODEV):
-                raise
-            self.skipTest(str(e))
-        self.addCleanup(self.files.close)
+        pages = os.path.join(self.scratch, "pages")
+        fileio.write(pages, bytes(1 << 20))
+        self.files = fuse.mounted(self, os.path.join(self.scratch, "fuse"), pages)
 
     def start_hung(self, name, go):
         ready = os.path.join(self.scratch, name + ".ready")
@@ -55,8 +44,7 @@ class HungMemory(E2eTest):
 
     def hang(self, victims, go):
         self.files.hang()
-        with open(go, "w"):
-            pass
+        open(go, "w").close()
 
         def waits():
             """The first thread, for the lock that the other one holds."""

@@ -7,7 +7,7 @@ import time
 
 from harness import tools
 from harness.case import E2eTest
-from harness.daemon import run_cli
+from harness.daemon import capture_with, run_cli
 from harness.wait import eventually
 
 
@@ -33,12 +33,6 @@ class JavaTest(E2eTest):
 
 
 class Live(JavaTest):
-    def read(self, process, wanted):
-        def captured():
-            done = run_cli("capture", "--pid", process.pid)
-            return done if re.search(wanted, done.stdout) else None
-        return eventually(captured, lambda: f"/{wanted}/ in {run_cli('capture', '--pid', process.pid)}", 60).stdout
-
     def part(self, text, name):
         return size_of(re.search(rf"^ *([0-9.]+ [KMG]?i?B)  .*  {name}", text, re.M).group(1))
 
@@ -53,7 +47,7 @@ class Live(JavaTest):
     def test_what_fills_the_heap_is_named_by_class(self):
         process = self.java(self.cgroup("java-live", 512), 256, "heap", 400, 64)
         # While a collection moves them, some are there twice and others are not.
-        text = self.read(process, r"(?s)6\d{4} x byte\[\].* 61\d{3} x Filler\$Session")
+        text = capture_with(process.pid, r"(?s)6\d{4} x byte\[\].* 61\d{3} x Filler\$Session")
         self.assertGreater(self.part(text, r"\d+ x byte\[\]"), 55 << 20)
         self.assertIn("maximum heap 256 MiB (set)", text)
         self.assertIn("Serial collector", text)
@@ -61,7 +55,7 @@ class Live(JavaTest):
     def test_reading_costs_the_container_nothing(self):
         box = self.cgroup("java-cost", 512)
         process = self.java(box, 256, "heap", 400, 64)
-        self.read(process, r"6\d\d\d\d x Filler\$Session")
+        capture_with(process.pid, r"6\d\d\d\d x Filler\$Session")
         before = self.at_rest(box)
         for _ in range(5):
             run_cli("capture", "--pid", process.pid)
@@ -70,16 +64,16 @@ class Live(JavaTest):
 
     def test_direct_buffers_are_counted_exactly(self):
         process = self.java(self.cgroup("java-direct", 512), 128, "direct", 400, 64)
-        self.read(process, r"64 direct buffers, 64\.0 MiB")
+        capture_with(process.pid, r"64 direct buffers, 64\.0 MiB")
 
     def test_threads_and_their_stacks(self):
         process = self.java(self.cgroup("java-threads", 512), 64, "threads", 100, 20)
-        text = self.read(process, r"\b2\d\d threads")
+        text = capture_with(process.pid, r"\b2\d\d threads")
         self.assertGreater(self.part(text, "thread stacks"), 5 << 20)
 
     def test_metaspace(self):
         process = self.java(self.cgroup("java-metaspace", 512), 64, "metaspace", 20, 8)
-        text = self.read(process, r"\b5\d\d loaders")
+        text = capture_with(process.pid, r"\b5\d\d loaders")
         self.assertGreater(self.part(text, "metaspace"), 3 << 20)
 
 
@@ -89,8 +83,7 @@ class Kills(JavaTest):
     alone = True  # a reading beside two busy classes is of a time before most of it came
 
     def incident(self, witness, box):
-        found = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                           lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        found = self.filled_incident(witness, box)
         found["parts"] = {part["name"]: part["bytes"] for part in found["composition"]["parts"]}
         return found
 

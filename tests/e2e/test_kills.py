@@ -3,7 +3,7 @@
 import os
 import xml.etree.ElementTree
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import MIB, E2eTest
 from harness.daemon import run_cli
 from harness.revisions import captures_by, with_walk
@@ -129,8 +129,7 @@ class KillBecomesIncident(E2eTest):
         self.assertIn(f"incident={incident['id']}", tools.pprof_comments(path))
 
     def check_report(self, incident):
-        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
-            report = f.read()
+        report = fileio.read(os.path.join(incident["_dir"], "report.md"))
         for word in ("leaky-go", self.box.name, "128", "go tool pprof", "Where the memory was", "What grew", "\u2588"):
             self.assertIn(word, report)
         self.check_reconciliation(incident)
@@ -150,8 +149,7 @@ class KillBecomesIncident(E2eTest):
         self.assertLess(abs(taken["unexplained_bytes"]), 0.1 * taken["total_bytes"])
 
     def check_extras(self, incident):
-        with open(os.path.join(incident["_dir"], "growth-diff.txt"), encoding="utf-8") as f:
-            self.assertIn("main.leakyCache", f.read())
+        self.assertIn("main.leakyCache", fileio.read(os.path.join(incident["_dir"], "growth-diff.txt")))
         picture = xml.etree.ElementTree.parse(os.path.join(incident["_dir"], "timeline.svg"))
         titles = [title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")]
         self.assertTrue(any("at_kill" in title for title in titles), titles)

@@ -3,10 +3,9 @@
 import json
 import os
 import shutil
-import subprocess
 import unicodedata
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli
 
@@ -61,25 +60,20 @@ class HostileNames(E2eTest):
     def check(self, witness, count):
         for incident in self.wait_incidents(witness, count):
             self.check_files(incident)
-        text = witness.scrape().text
-        promtool = tools.find_program("promtool")
-        if promtool:
-            done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        if tools.find_program("promtool"):
+            self.assertEqual(tools.promtool_check(witness.scrape().text), (0, ""))
         for command in (["incidents"], ["incidents", "--json"]):
             self.check_printable(run_cli(*command, "--data-dir", witness.data_dir))
 
     def check_files(self, incident):
         directory = os.path.basename(incident["_dir"])
         self.assertTrue(directory.isascii() and directory.isprintable() and len(directory) <= 200, directory)
-        with open(os.path.join(incident["_dir"], "incident.json"), "rb") as f:
-            json.loads(f.read().decode("utf-8"))
-        with open(os.path.join(incident["_dir"], "report.md"), "rb") as f:
-            report = f.read().decode("utf-8")
+        json.loads(fileio.read_bytes(os.path.join(incident["_dir"], "incident.json")).decode("utf-8"))
+        report = fileio.read_bytes(os.path.join(incident["_dir"], "report.md")).decode("utf-8")
         self.assertFalse(set(report) & set("\x1b\x07\x00\u202e"), "control characters in report.md")
         self.assertNotIn("\n# title", report)
         data_dir = os.path.dirname(os.path.dirname(incident["_dir"]))
-        for form in ([], ["--json"]):
+        for form in ([], ["--full"], ["--markdown"], ["--json"]):
             self.check_printable(run_cli("show", incident["id"], *form, "--data-dir", data_dir))
 
     def check_printable(self, done):

@@ -52,7 +52,7 @@ class Newcomer(E2eTest):
         for words in (("latest", "--data-dir", data), (place,)):
             shown = on_terminal("show", *words, columns=80)
             advice = re.search(r"All of it: oomwitness (.*)", shown)[1]
-            self.assertEqual(run_cli(*advice.split()).stdout.splitlines()[0], "# report", advice)
+            self.assertEqual(run_cli(*advice.split()).stdout.splitlines()[0], "report", advice)
 
     def test_repeats_are_one_row_unless_all_are_wanted(self):
         data, newest = self.kept(kills=3)
@@ -72,7 +72,12 @@ class Newcomer(E2eTest):
 
     def test_what_is_not_there_says_where_it_was_looked_for(self):
         empty = os.path.join(self.scratch, "empty")
-        self.assertEqual(run_cli("incidents", "--data-dir", empty).stdout, f"no incidents in {empty}/incidents\n")
+        for command in ("incidents", "show", "top", "export"):
+            done = run_cli(command, "--data-dir", empty)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+            self.assertIn(f"no directory {empty}: no daemon has run with it here", done.stderr)
+        os.makedirs(empty)
+        self.assertTrue(run_cli("incidents", "--data-dir", empty).stdout.startswith(f"no incidents in {empty}/incidents\nIs the daemon"))
         self.assertIn(f"no incident latest: there are none in {empty}/incidents", run_cli("show", "latest", "--data-dir", empty).stderr)
         data, _ = self.kept()
         self.assertIn(f"no incident nope in {data}/incidents; \"oomwitness incidents\" lists what is there",

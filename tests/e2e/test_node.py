@@ -8,8 +8,7 @@ import unittest
 
 from harness import tools
 from harness.case import E2eTest
-from harness.daemon import run_cli
-from harness.wait import eventually
+from harness.daemon import capture_with, run_cli
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 
@@ -23,8 +22,7 @@ class Node(E2eTest):
                            str(per_second)], box)
 
     def analysed(self, witness, box):
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                              lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        incident = self.filled_incident(witness, box)
         self.assertEqual(incident["analyses"][-1]["of"], "v8", incident["analyses"])
         return incident
 
@@ -56,22 +54,14 @@ class Node(E2eTest):
         """As a bundler of thousands of modules has: 1024 MiB hold a million."""
         program = self.service(self.cgroup("node-shapes", 1024), "shapes", 1000)
         self.daemon()
-
-        def shown():
-            text = run_cli("capture", "--pid", program.pid).stdout
-            return text if "those of other shapes are not counted" in text else None
-        text = eventually(shown, lambda: run_cli("capture", "--pid", program.pid).stdout, 60)
+        text = capture_with(program.pid, "those of other shapes are not counted")
         self.assertGreater(float(re.search(r"([\d.]+) % of it has a name", text)[1]), 80, text)
 
     def test_service_in_balance_is_read_by_hand_and_is_no_incident(self):
         witness = self.daemon()
         box = self.cgroup("node-balance", 256)
         program = self.service(box, "healthy", 100)
-
-        def in_balance():
-            text = run_cli("capture", "--pid", program.pid).stdout
-            return text if re.search(r" [45]\d\d\d\d holder +Session", text) else None
-        printed = eventually(in_balance, lambda: run_cli("capture", "--pid", program.pid).stdout, 60)
+        printed = capture_with(program.pid, r" [45]\d\d\d\d holder +Session")
         self.assertIn("V8 heap: objects", printed)
         os.kill(program.pid, signal.SIGSTOP)
         self.addCleanup(os.kill, program.pid, signal.SIGCONT)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of pods as a kubelet sets them: the sum of the containers' limits, on the pod's own cgroup, which is reached
 first because the sandbox is charged to it as well. Cgroups and bundles as the runtime leaves them; no runtime needed."""
-import json
 import os
 import time
 import uuid
 
 from harness.case import MIB, E2eTest
+from harness.cri import slice_of, write_bundle
 from harness.text_time import unix
 from harness.wait import eventually
 
-BUNDLES = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
 
 
 class PodLimitTest(E2eTest):
@@ -27,7 +26,7 @@ class PodLimitTest(E2eTest):
 
     def pod(self, limit_mb):
         """With its sandbox, which holds a little."""
-        name = f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice" if self.is_systemd else f"pod{self.uid}"
+        name = slice_of(self.uid) if self.is_systemd else f"pod{self.uid}"
         pod = self.raw_cgroup(name, limit_mb, self.node)
         self.memhog(self.container(pod, None, None), "--hold-mb", "1").wait_output("ready")
         return pod
@@ -35,17 +34,13 @@ class PodLimitTest(E2eTest):
     def container(self, pod, name, limit_mb):
         """name None: the sandbox."""
         number = uuid.uuid4().hex * 2
-        annotations = {"sandbox-name": "cart-7d", "sandbox-namespace": "shop", "sandbox-uid": self.uid}
-        if name:
-            annotations["container-name"] = self.prefix + name
-        os.makedirs(os.path.join(self.scratch, BUNDLES, number))
-        with open(os.path.join(self.scratch, BUNDLES, number, "config.json"), "w", encoding="utf-8") as f:
-            json.dump({"annotations": {f"io.kubernetes.cri.{key}": value for key, value in annotations.items()}}, f)
+        names = {"container_name": self.prefix + name} if name else {}
+        write_bundle(self.scratch, number, sandbox_name="cart-7d", sandbox_namespace="shop", sandbox_uid=self.uid, **names)
         return self.raw_cgroup(f"cri-containerd-{number}.scope" if self.is_systemd else number, limit_mb, pod)
 
     def assert_counted_as(self, witness, name, scope, kills=1):
-        have = lambda: {(l["container"], l["scope"]): v for l, v in witness.scrape().values("oomwitness_oom_kills_total")
-                        if v and l["container"].startswith(self.prefix)}
+        have = lambda: {(l["k8s_container_name"], l["scope"]): v for l, v in witness.scrape().values("oomwitness_oom_kills_total")
+                        if v and l["k8s_container_name"].startswith(self.prefix)}
         eventually(lambda: have() == {(self.prefix + name, scope): kills}, lambda: f"{kills} of {name} as {scope}: {have()}")
 
     def assert_one_evidence_each(self, incident):

@@ -6,22 +6,10 @@ import signal
 from harness import tools
 from harness.case import MIB, E2eTest
 from harness.daemon import CAPTURE_AT_80
-from harness.process_state import status_bytes
+from harness.process_state import children, status_bytes
 from harness.wait import eventually
 
 CONFIG = CAPTURE_AT_80 + "[capture.http]\ntimeout_seconds = 10\n"
-
-
-def readers_of(witness):
-    """Pids of its reader processes."""
-    found = []
-    for thread in os.listdir(f"/proc/{witness.pid}/task"):
-        try:
-            with open(f"/proc/{witness.pid}/task/{thread}/children") as f:
-                found += [int(pid) for pid in f.read().split()]
-        except OSError:
-            pass  # the thread has ended
-    return found
 
 
 class ReaderProcess(E2eTest):
@@ -45,7 +33,7 @@ class ReaderProcess(E2eTest):
         before = status_bytes(witness.pid, "VmHWM")
         waits = [self.captured(witness, f"{mode}{n}", mode)[1] for mode in ("heavy", "raw") for n in range(2)]
         results = [wait() for wait in waits]
-        daemon, readers = status_bytes(witness.pid, "VmHWM"), readers_of(witness)
+        daemon, readers = status_bytes(witness.pid, "VmHWM"), children(witness.pid)
         print(f"daemon {before / MIB:.1f} -> {daemon / MIB:.1f} MiB at most, "
               f"readers {[status_bytes(pid, 'VmHWM') / MIB for pid in readers]} MiB at most, "
               f"{[(r['result'], r['reason']) for r in results]}")
@@ -61,11 +49,11 @@ class ReaderProcess(E2eTest):
         # Any container of the node that comes near its limit has a reader started for its report, so there may be others.
         witness = self.daemon(CONFIG + "[capture]\nreader_idle_seconds = 2\n", args=["--json"])
         self.assertEqual(self.captured(witness, "first", "html")[1]()["reason"], "not_a_profile")
-        for pid in readers_of(witness):
+        for pid in children(witness.pid):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.captured(witness, "second", "html")[1]()["reason"], "not_a_profile")
-        used = set(readers_of(witness))
-        eventually(lambda: not used or used - set(readers_of(witness)), "the idle reader has ended and is reaped")
-        eventually(lambda: witness.scrape().sum("oomwitness_reader_jobs_total", job="profile_check") >= 2,
+        used = set(children(witness.pid))
+        eventually(lambda: not used or used - set(children(witness.pid)), "the idle reader has ended and is reaped")
+        eventually(lambda: witness.scrape().sum("oomwitness_reader_jobs_total", kind="profile_check") >= 2,
                    "both answers were read")
         self.assertGreaterEqual(witness.scrape().sum("oomwitness_reader_starts_total"), 2)

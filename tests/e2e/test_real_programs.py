@@ -9,7 +9,7 @@ import os
 import time
 import urllib.request
 
-from harness import pprof, tools
+from harness import fileio, pprof, tools
 from harness.daemon import free_port
 from harness.go_heap import GoHeapTest
 from harness.loopback_server import Handler, LoopbackServer
@@ -89,9 +89,8 @@ class DebianPrograms(RealProgramTest):
         target = LoopbackServer(self, NewSeries)
         self.addCleanup(target.close)
         config = os.path.join(self.scratch, "prometheus.yml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write("scrape_configs:\n- {job_name: fake, scrape_interval: 500ms, scrape_timeout: 500ms, "
-                    f"static_configs: [{{targets: ['127.0.0.1:{target.server_port}']}}]}}\n")
+        fileio.write(config, "scrape_configs:\n- {job_name: fake, scrape_interval: 500ms, scrape_timeout: 500ms, "
+                             f"static_configs: [{{targets: ['127.0.0.1:{target.server_port}']}}]}}\n")
         incident, capture = self.run_until_killed(
             [binary, f"--config.file={config}", f"--storage.tsdb.path={self.scratch}/tsdb",
              f"--web.listen-address=127.0.0.1:{free_port()}"], 160)
@@ -119,8 +118,7 @@ class DebianPrograms(RealProgramTest):
         start = {"admin": {"listen": f"127.0.0.1:{admin}"},
                  "apps": {"http": {"servers": {"s": {"listen": [f"127.0.0.1:{port}"], "routes": []}}}}}
         config = os.path.join(self.scratch, "caddy.json")
-        with open(config, "w", encoding="utf-8") as f:
-            json.dump(start, f)
+        fileio.write_json(config, start)
 
         def add_routes(number):
             body = f"{number}" + "x" * 10000
@@ -163,8 +161,7 @@ class Collector(RealProgramTest):
         binary = tools.supplied("collector_build.sh", version, variant)
         port, nowhere = free_port(), free_port()
         config = os.path.join(self.scratch, "collector.yaml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(COLLECTOR.format(port=port, nowhere=nowhere))
+        fileio.write(config, COLLECTOR.format(port=port, nowhere=nowhere))
         send = lambda number: post(f"http://127.0.0.1:{port}/v1/traces", trace_request(number))
         return self.run_until_killed([binary, "--config", f"file:{config}"], 160, send)
 

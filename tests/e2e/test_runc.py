@@ -7,13 +7,12 @@ import os
 import secrets
 import shutil
 
-from harness import runc, tools
+from harness import cri, fileio, runc, tools
 from harness.case import MIB
 from harness.go_heap import HELD_SHARE, LEAK, SAMPLING, GoHeapTest
 from harness.wait import TIME_FACTOR, eventually
 
 # As containerd's shim lays them out below its state directory.
-BUNDLES = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
 KILL_DEADLINE_S = 240  # a full container may thrash for a minute where there is no KVM
 POD_UID = "7b0a4e1c-3f5d-4c7e-9a61-52d8e0b9c3f4"
 
@@ -43,15 +42,9 @@ class Runc(GoHeapTest):
     def pod_container(self):
         """Named as containerd names it, in a bundle where the resolver expects one."""
         container_id = secrets.token_hex(32)
-        annotations = {
-            "io.kubernetes.cri.container-type": "container",
-            "io.kubernetes.cri.container-name": self.prefix + "collector",
-            "io.kubernetes.cri.sandbox-name": "otelcol-5d",
-            "io.kubernetes.cri.sandbox-namespace": "payments",
-            "io.kubernetes.cri.sandbox-uid": POD_UID,
-            "io.kubernetes.cri.image-name": "example/otelcol:2",
-        }
-        return self.container(container_id, os.path.join(self.scratch, BUNDLES, container_id), annotations)
+        return self.container(container_id, os.path.join(self.scratch, cri.BUNDLES, container_id), cri.annotations(
+            container_type="container", container_name=self.prefix + "collector", sandbox_name="otelcol-5d",
+            sandbox_namespace="payments", sandbox_uid=POD_UID, image_name="example/otelcol:2"))
 
     def pod_daemon(self):
         return self.daemon(f'host_root = "{self.scratch}"\n')
@@ -59,8 +52,7 @@ class Runc(GoHeapTest):
     def wait_ended(self, container, pid):
         def has_ended():
             try:
-                with open(f"/proc/{pid}/stat", "rb") as f:
-                    return f.read().rpartition(b") ")[2][:1] in (b"Z", b"X")
+                return fileio.read_bytes(f"/proc/{pid}/stat").rpartition(b") ")[2][:1] in (b"Z", b"X")
             except (FileNotFoundError, ProcessLookupError):
                 return True
 

@@ -13,9 +13,7 @@ from harness.wait import eventually
 class Limits(SemanticsTest):
     def test_own_limit_is_the_containers(self):
         box = self.cgroup("own", 24)
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 200)
-        self.go()
-        work.wait_killed()
+        work = self.kill_in(box, 200)
         incident = self.assert_decision("container", box, [work.identity])
         self.assertTrue(incident["trigger"]["same_cgroup"] in (True, None))
         self.assertGreater(incident["victims"][0]["rss"]["anon_bytes"], 0.8 * box.limit_bytes)
@@ -25,9 +23,7 @@ class Limits(SemanticsTest):
         pod = self.cgroup("pod", 32)
         leaking, calm = self.cgroup("leaking", 64, pod), self.cgroup("calm", 64, pod)
         holder = self.hog(calm, "--hold-mb", 8)
-        work = self.hog(leaking, "--hold-mb", 4, "--rate-mb-s", 200)
-        self.go()
-        work.wait_killed()
+        work = self.kill_in(leaking, 200)
         self.assert_decision("ancestor", leaking, [work.identity], owner=pod)
         self.assertTrue(holder.is_alive())
         self.assertEqual(calm.kernel_kills(), 0)
@@ -61,9 +57,7 @@ class Limits(SemanticsTest):
         slice_ = self.cgroup("slice", 24)
         pod = self.cgroup("pod", 48, slice_)
         box = self.cgroup("box", 48, pod)
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 200)
-        self.go()
-        work.wait_killed()
+        work = self.kill_in(box, 200)
         self.assert_decision("ancestor", box, [work.identity], owner=slice_)
 
 
@@ -148,7 +142,7 @@ class NoKill(SemanticsTest):
         self.go()
         events = lambda: dict(line.split() for line in box.read("memory.events").splitlines())
         eventually(lambda: int(events()["high"]) > 3, lambda: f"throttled: {events()}")
-        shown = lambda name: self.witness.scrape().sum(f"oomwitness_container_reclaim_{name}_total", container=box.name)
+        shown = lambda name: self.witness.scrape().sum(f"oomwitness_container_reclaim_{name}_total", k8s_container_name=box.name)
         eventually(lambda: shown("calls") > 0, lambda: f"reclaim of {box.name} is shown; memory.events {events()}")
         self.assertGreater(shown("stall_seconds"), 0)
         self.assertEqual((int(events()["oom"]), int(events()["oom_kill"])), (0, 0))

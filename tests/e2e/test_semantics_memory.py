@@ -3,15 +3,11 @@
 import os
 
 from harness import cgroup as cgroups
-from harness import tools
+from harness import fileio, tools
 from harness.case import MIB
+from harness.process_state import field_bytes
 from harness.semantics import Process, SemanticsTest
 from harness.wait import TIME_FACTOR, eventually
-
-
-def swap_total():
-    with open("/proc/meminfo") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("SwapTotal:"))
 
 
 class HugePages(SemanticsTest):
@@ -19,13 +15,11 @@ class HugePages(SemanticsTest):
 
     def huge_bytes(self, work):
         """Of the process: memory.stat of 5.10 lags behind by 32 huge pages for each CPU."""
-        with open(f"/proc/{work.pid}/smaps_rollup") as f:
-            return next(int(line.split()[1]) * 1024 for line in f if line.startswith("AnonHugePages:"))
+        return field_bytes(f"/proc/{work.pid}/smaps_rollup", "AnonHugePages")
 
     def test_growth_by_huge_pages_crosses_watermarks_before_the_kill(self):
-        with open("/sys/kernel/mm/transparent_hugepage/enabled") as f:
-            if "[never]" in f.read():
-                self.skipTest("transparent huge pages are off on this machine")
+        if "[never]" in fileio.read("/sys/kernel/mm/transparent_hugepage/enabled"):
+            self.skipTest("transparent huge pages are off on this machine")
         box = self.cgroup("huge", 96)
         served = self.leaky_go(box, "-rate", "10", "-limit-mb", "2")
         served.wait_output("limit reached")
@@ -119,13 +113,11 @@ class Swap(SemanticsTest):
         if not os.path.exists(box.directory + "/memory.memsw.limit_in_bytes"):
             self.skipTest("this kernel does not account swap (swapaccount=0)")
         box.write("memory.memsw.limit_in_bytes", str(box.limit_bytes))
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 100)
-        self.go()
-        work.wait_killed()
+        work = self.kill_in(box)
         self.assert_decision("container", box, [work.identity])
 
     def swapping_box(self, swap_mb, name="swapping"):
-        if swap_total() < (swap_mb + 16) * MIB:
+        if field_bytes("/proc/meminfo", "SwapTotal") < (swap_mb + 16) * MIB:
             self.skipTest("no swap on this machine (a VM of tests/vm has some: OOMW_VM_SWAP_MB)")
         self.need_v2("limit for swap alone")
         box = self.cgroup(name, 24)
@@ -144,14 +136,11 @@ class Swap(SemanticsTest):
         """Where pages are still on their way to a slow disk, 5.10 gives up and kills before: such a kill is one, too."""
         for attempt in range(3):
             box = self.swapping_box(16, f"swapping{attempt}")
-            work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 50)
-            self.go()
-            work.wait_killed()
+            work = self.kill_in(box, 50)
             incident = self.assert_decision("container", box, [work.identity])
             self.assertLessEqual(incident["usage_bytes"], box.limit_bytes + MIB, "usage is memory, swap is not in it")
             if self.was_full(box, 16):
                 return
-            os.remove(self.go_file)
         self.fail("the kill came before swap was full, three times")
 
     def test_swapping_without_a_kill_is_no_decision(self):

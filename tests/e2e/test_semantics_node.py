@@ -3,16 +3,12 @@
 import os
 
 from harness.case import MIB
+from harness.process_state import memory_total
 from harness.semantics import SemanticsTest
 
 # Handed by tests/vm/run.sh to its VM; no other machine has it.
 IN_TEST_VM = "/sys/firmware/qemu_fw_cfg/by_name/opt/script"
 MOST_MEMORY = 1024 * MIB
-
-
-def memory_total():
-    with open("/proc/meminfo") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("MemTotal:"))
 
 
 class NodeWide(SemanticsTest):

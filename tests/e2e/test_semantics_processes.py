@@ -5,7 +5,7 @@ import re
 from unittest import mock
 
 from harness import cgroup as cgroups
-from harness import tools
+from harness import fileio, tools
 from harness.semantics import STOCK, Process, SemanticsTest
 from harness.wait import eventually
 
@@ -84,18 +84,10 @@ class Children(SemanticsTest):
         self.assertEqual(box.kernel_kills(), 1)
 
     def is_init(self, pid):
-        with open(f"/proc/{pid}/status") as f:
-            return re.search(r"^NSpid:.*\t1$", f.read(), re.M) is not None
+        return re.search(r"^NSpid:.*\t1$", fileio.read(f"/proc/{pid}/status"), re.M) is not None
 
 
 class Vanishing(SemanticsTest):
-    def kill_in(self, box):
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 100)
-        self.go()
-        work.wait_killed()
-        os.remove(self.go_file)
-        return work
-
     def test_cgroup_removed_right_after_the_kill(self):
         """As container runtimes do: within milliseconds of the kill nothing can be read of it any more."""
         boxes = [self.cgroup(f"gone{i}", 16) for i in range(3)]
@@ -123,7 +115,7 @@ class Vanishing(SemanticsTest):
             self.check_series(incident, box.limit_bytes + STOCK)
         self.assertGreater(found[1]["series"][0]["t"], found[0]["time"], "usage from the life before")
         shown = lambda: [(l["scope"], v) for l, v in self.witness.scrape().values("oomwitness_oom_kills_total",
-                                                                                  container=second.name)]
+                                                                                  k8s_container_name=second.name)]
         eventually(lambda: shown() == [("container", 2)], lambda: f"one kill each: {shown()}", 10)
 
 

@@ -36,8 +36,7 @@ class Unnamed(SemanticsTest):
 
     def setUp(self):
         E2eTest.setUp(self)
-        self.kernel_log = KernelLog()
-        self._stack.callback(self.kernel_log.close)
+        self.kernel_log = self.closing(KernelLog())
         if "_own" not in vars(type(self)):
             self.start_daemon()
         self.witness = self._own
@@ -50,12 +49,6 @@ class Unnamed(SemanticsTest):
         os.write(self._log, f"3,1,1,-;Memory cgroup out of memory: Killed process {pid} ({comm}) total-vm:40000kB, "
                             "anon-rss:20000kB, file-rss:1000kB, shmem-rss:0kB, UID:0 pgtables:80kB oom_score_adj:0\n"
                  .encode())
-
-    def kill_in(self, box):
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 100)
-        self.go()
-        work.wait_killed()
-        return work
 
     def id_of_a_dead_thread(self):
         """As the log names a process whose leader is dead; no process was ever known by it."""
@@ -97,7 +90,6 @@ class Unnamed(SemanticsTest):
         for _ in range(2):
             before = len(self.incidents_of(self.witness, box))
             self.kill_in(box)
-            os.remove(self.go_file)
             eventually(lambda: len(self.incidents_of(self.witness, box)) > before, "an incident")
         found = self.wait_incidents(self.witness, 2, box)
         self.assertEqual([i["victim_count"] for i in found], [1, 1])
@@ -135,7 +127,6 @@ class Unnamed(SemanticsTest):
         box = self.cgroup("later", 24)
         first = self.daemon(config_of(self.rung), prefix=self._with_log)
         self.kill_in(box)
-        os.remove(self.go_file)
         self.assertEqual(self.wait_incidents(first, 1, box)[0]["victims"], [])
         self.wait_unnamed(box)
         first.stop(signal.SIGKILL)

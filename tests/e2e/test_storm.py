@@ -29,7 +29,7 @@ class StormTest(E2eTest):
     def assert_each_counted_once(self, witness, boxes):
         self.wait_counted(witness, len(boxes))
         scrape = witness.scrape()
-        counts = {labels["container"]: value for labels, value in scrape.values("oomwitness_oom_kills_total")}
+        counts = {labels["k8s_container_name"]: value for labels, value in scrape.values("oomwitness_oom_kills_total")}
         self.assertEqual({box.name: counts.get(box.name) for box in boxes}, {box.name: 1 for box in boxes})
         self.assertEqual([box.name for box in boxes if box.kernel_kills() != 1], [], "the kernel's own counts")
         lost = {stage: scrape.sum(LOST, stage=stage) for stage in STAGES}

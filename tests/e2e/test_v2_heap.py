@@ -21,8 +21,7 @@ class V2Heap(GoHeapTest):
             self.skipTest("heap_at_kill is not served on this kernel")
         self.program = tools.go_program("1.26", "strip")
         self.group_pids = set()
-        self.kernel_log = KernelLog()
-        self.addCleanup(self.kernel_log.close)
+        self.kernel_log = self.closing(KernelLog())
 
     def kernel_kills(self):
         """Processes, not kills: the kernel counts the chosen one of a group twice, and one whose leader dies meanwhile

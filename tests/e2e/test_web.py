@@ -6,11 +6,11 @@ import re
 import urllib.error
 import urllib.request
 
+from harness import fileio
 from harness.case import MIB, E2eTest
 from harness.daemon import free_port
-from harness.process_state import status_bytes
+from harness.process_state import children, status_bytes
 from harness.wait import eventually
-from test_reader import readers_of
 
 
 class WebPages(E2eTest):
@@ -75,8 +75,7 @@ class WebPages(E2eTest):
         self.get("/api/v1/incidents")
         pids = self.processes_of(witness)
         self.assertEqual(len(pids), 1)
-        with open(f"/proc/{pids[0]}/status") as file:
-            status = file.read()
+        status = fileio.read(f"/proc/{pids[0]}/status")
         self.assertEqual(re.findall(r"CapEff:\t(\w+)", status), ["0" * 16])
         self.assertIn("NoNewPrivs:\t1", status)
         self.assertEqual(witness.stop(), 0)
@@ -97,12 +96,11 @@ class WebPages(E2eTest):
     @classmethod
     def processes_of(cls, witness):
         """Those of the pages; who inspects executables is a child of the daemon as well."""
-        return [pid for pid in readers_of(witness) if cls.is_of_the_pages(pid)]
+        return [pid for pid in children(witness.pid) if cls.is_of_the_pages(pid)]
 
     @staticmethod
     def is_of_the_pages(pid):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                return b"web-process" in file.read()
+            return b"web-process" in fileio.read_bytes(f"/proc/{pid}/cmdline")
         except (FileNotFoundError, ProcessLookupError):
             return False

@@ -2,15 +2,12 @@
 // What a reader process answers that a container has taken over: refused, or a result within its bounds that writes and
 // reads as itself.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "analyses/analysis_wire.h"
 #include "base/result.h"
 #include "base/text.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 
 namespace {
 
@@ -51,16 +48,14 @@ void check(const HeapAnalysed& analysed) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const auto analysed = oomw::decode_analysed({reinterpret_cast<const char*>(data), size});
-  if (!analysed) return 0;
+void fuzz_text(std::string_view answer) {
+  const auto analysed = oomw::decode_analysed(answer);
+  if (!analysed) return;
   check(*analysed);
   const auto text = oomw::encode_analysed(*analysed);
-  if (!text) return 0;  // too long without its lists: notes of 200 characters
+  if (!text) return;  // too long without its lists: notes of 200 characters
   const auto again = oomw::decode_analysed(*text);
   OOMW_CHECK(again.has_value());
   const auto same = oomw::encode_analysed(*again);
   OOMW_CHECK(same && *same == *text);
-  return 0;
 }

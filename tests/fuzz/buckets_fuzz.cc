@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process whose memory is the input: walking its "buckets" must end, and what comes out must
 // have verified.
-#include <cstddef>
-#include <cstdint>
 #include <span>
 
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "runtimes/go/heap_reader.h"
 
 namespace {
@@ -23,9 +21,8 @@ void check(const HeapSnapshot& snapshot) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const auto bytes = std::as_bytes(std::span(data, size));
+void fuzz_text(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
   constexpr std::uint64_t kBase = 0x1000;
   const oomw::SpanSource memory(bytes, kBase);
   HeapTarget target;
@@ -34,6 +31,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.max_bytes = 1U << 20;
   limits.max_retries = 1;
   if (const auto snapshot = read_heap(memory, target, limits); snapshot.has_value()) check(*snapshot);
-  (void)scan_for_list_head(memory, {kBase, kBase + std::min<std::size_t>(size, 4096)});
-  return 0;
+  (void)scan_for_list_head(memory, {kBase, kBase + std::min<std::size_t>(text.size(), 4096)});
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process's answer on the port of a Collector's own metrics, and on that of Go programs; and
 // function names, which a binary makes up.
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
 #include "captures/collector_metrics.h"
 #include "captures/memstats_text.h"
 #include "facts/collector_components.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view text) {
   if (const auto figures = oomw::collector_figures_of(text)) {
     OOMW_CHECK(figures->queue_sizes.size() <= oomw::kMaxCollectorIds);
     OOMW_CHECK(figures->receiver_refused.size() <= oomw::kMaxCollectorIds);
@@ -28,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto component = oomw::component_of_function(text)) {
     OOMW_CHECK(!component->kind.empty() && component->module.size() <= 1024);
   }
-  return 0;
 }

@@ -2,13 +2,9 @@
 // The text of /proc/PID/net/tcp and tcp6.
 #include <arpa/inet.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
 #include "base/result.h"
 #include "captures/listener_table.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 
 namespace {
 
@@ -19,9 +15,7 @@ bool is_numeric(const std::string& address) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view table(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view table) {
   for (const auto family : {oomw::IpFamily::kV4, oomw::IpFamily::kV6}) {
     const auto listeners = oomw::parse_listeners(table, family);
     OOMW_CHECK(listeners.size() <= oomw::kMaxListeners);
@@ -32,5 +26,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  return 0;
 }

@@ -2,7 +2,6 @@
 // A JVM whose memory somebody has changed anywhere, and a file of counters of any shape: reading them ends within
 // bounds, and a class that is named has bytes of the heap.
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of /dev/kmsg: comm and cgroup names inside them are the workload's.
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
 #include "base/text.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "system/kmsg_backlog.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view text) {
   oomw::KmsgJoiner joiner;
   oomw::KmsgBacklogParser backlog;
   for (const std::string_view line : oomw::split(text, '\n')) {
@@ -28,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto constraint = oomw::parse_kmsg_constraint(line)) OOMW_CHECK(constraint->comm.size() <= 15);
   }
   for (const oomw::LoggedKill& kill : backlog.take().kills) OOMW_CHECK(kill.kill.killed.pid > 0);
-  return 0;
 }

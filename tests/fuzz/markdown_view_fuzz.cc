@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text as a report on a terminal: it is shown in full width or narrow, and controls nothing.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include "base/result.h"
-#include "cli/read/markdown_view.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
+#include "report/markdown_view.h"
 
 namespace {
 
@@ -24,12 +20,9 @@ bool controls_terminal(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view text) {
   for (const std::size_t columns : {1, 20, 80, 1000}) {
-    OOMW_CHECK(!controls_terminal(oomw::cli::for_terminal(text, {.columns = columns, .has_color = false})));
-    (void)oomw::cli::for_terminal(text, {.columns = columns, .has_color = true});
+    OOMW_CHECK(!controls_terminal(oomw::for_terminal(text, {.columns = columns, .has_color = false})));
+    (void)oomw::for_terminal(text, {.columns = columns, .has_color = true});
   }
-  return 0;
 }

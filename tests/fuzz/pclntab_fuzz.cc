@@ -3,13 +3,12 @@
 // input is the table itself, so that the fuzzer need not learn ELF first.
 #include <elf.h>
 
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
 
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "runtimes/go/symbolizer.h"
 #include "support/elf_header.h"
 
@@ -35,16 +34,15 @@ std::vector<std::byte> executable_with(std::span<const std::byte> table) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
+void fuzz_text(std::string_view input) {
   using namespace oomw::go;
-  const auto file = executable_with(std::as_bytes(std::span(data, std::min(size, kMaxTable))));
+  const auto file = executable_with(std::as_bytes(std::span(input.substr(0, kMaxTable))));
   const oomw::SpanSource source(file);
   oomw::CachedReader reader(source, 64U << 20, 4096);
   const auto elf = ElfFile::open(reader);
   if (!elf.has_value()) __builtin_trap();  // it is ours and sound
-  const auto table = Pclntab::parse(*elf, kAddress + kTableAt, size);
-  if (!table.has_value()) return 0;
+  const auto table = Pclntab::parse(*elf, kAddress + kTableAt, input.size());
+  if (!table.has_value()) return;
   for (std::uint32_t i = 0; i < std::min(table->function_count(), 64U); ++i) {
     const auto function = table->function(i);
     if (!function.has_value()) continue;
@@ -60,5 +58,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto named = name_frames(source, wanted)) {
     if (named->counts.size() != 2 || named->counts[0] == 0 || named->counts[1] != 1) __builtin_trap();
   }
-  return 0;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Anything that an API server, or an impostor, may send.
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
 #include "base/text.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/line_splitter.h"
 #include "kubernetes/list_splitter.h"
@@ -39,9 +37,7 @@ void check_list(std::string_view bytes, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view bytes) {
   check_list(bytes, 5);
   oomw::LineSplitter lines;
   (void)lines.feed(bytes, [](std::string_view line) -> oomw::Result<> {
@@ -52,5 +48,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto pod = oomw::decode_pod(bytes); pod.has_value()) check(*pod);
   const std::string message = oomw::status_message(bytes);
   OOMW_CHECK(message == oomw::to_valid_utf8(message));
-  return 0;
 }

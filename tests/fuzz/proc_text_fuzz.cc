@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of /proc and cgroupfs: the kernel's, but with a comm and paths in it, and in a container
 // the files may not be what they seem.
-#include <cstdint>
-#include <string_view>
 
 #include "base/proc_stat.h"
 #include "base/result.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "system/cgroup_fs.h"
 #include "system/go_environment.h"
 #include "system/memory_files.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view text) {
   (void)oomw::ProcStat(text).start_ticks();
   OOMW_CHECK(oomw::ProcStat(text).comm().size() <= text.size());
   (void)oomw::parse_limit(text);
@@ -31,5 +27,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const oomw::GoConfig go = oomw::go_config_of(text);
   OOMW_CHECK(go.gogc_percent.value_or(0) >= -1);
   OOMW_CHECK(go.memory_limit_bytes.value_or(0) < 1ULL << 63);
-  return 0;
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bucket, STS or a container's credential endpoint, or an impostor, may answer; and a credentials file.
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
 #include "base/text.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "sinks/s3/credential_source.h"
 #include "sinks/s3/s3_answers.h"
 
@@ -22,9 +20,7 @@ void check(const oomw::Result<oomw::TimedCredentials>& timed) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void fuzz_text(std::string_view bytes) {
   if (const auto listing = oomw::parse_listing(bytes); listing.has_value()) {
     OOMW_CHECK(listing->objects.size() <= oomw::kMaxListedObjects);
     for (const oomw::S3Object& object : listing->objects) OOMW_CHECK(object.key.size() <= oomw::kMaxKeyBytes);
@@ -34,5 +30,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(oomw::parse_sts_answer(bytes));
   check(oomw::parse_endpoint_answer(bytes));
   check(oomw::parse_credentials_file(bytes, "default"));
-  return 0;
 }

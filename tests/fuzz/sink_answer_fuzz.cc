@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a server answers to a delivery, and what lies in the files that say what became of one.
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "base/result.h"
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "sinks/delivery_marker.h"
 #include "sinks/http_client.h"
 #include "sinks/otlp_logs.h"
@@ -25,11 +22,9 @@ void try_answer(std::string_view body, const char* content_type, bool is_json) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz_text(std::string_view text) {
   // Longer answers are cut off before anybody parses them.
-  if (size > oomw::HttpClient::kMaxAnswer) return 0;
-  const oomw::fuzz::CostOracle oracle(size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.size() > oomw::HttpClient::kMaxAnswer) return;
   try_answer(text, "application/x-protobuf", false);
   try_answer(text, "application/json", true);
   const oomw::Nanoseconds wait = oomw::retry_after_of(text.substr(0, 256), oomw::WallTime{1'795'230'245'000'000'000});
@@ -41,5 +36,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     OOMW_CHECK(oomw::parse_marker(oomw::to_marker_text(*marker)).has_value());
   }
   (void)oomw::parse_sink_status(text);
-  return 0;
 }

@@ -3,13 +3,7 @@
 // and whatever is named has an identifier's name and no more bytes than there are.
 #include <algorithm>
 #include <cctype>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "fuzz/cost_oracle.h"
 #include "runtimes/v8/v8_contents.h"

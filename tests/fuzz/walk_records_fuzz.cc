@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of a walk at the kill: decoding must end within the bytes, and what comes out must have
 // verified or been clipped.
-#include <cstddef>
-#include <cstdint>
 #include <span>
 
-#include "fuzz/cost_oracle.h"
+#include "fuzz/text_target.h"
 #include "runtimes/go/walk_records.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const oomw::fuzz::CostOracle oracle(size);
+void fuzz_text(std::string_view text) {
   using namespace oomw::go;
   constexpr std::uint64_t kText = 0x401000;
   BucketDecoder decoder({1000, 20'000});
-  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto bytes = std::as_bytes(std::span(text));
   const bool is_whole = decode_bucket_records(bytes, kText, decoder).has_value();
   (void)decode_bucket_records(bytes, kText, decoder);
   HeapSnapshot snapshot;
@@ -26,5 +23,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)unsample(in_use(bucket.held_now()), 524288);
     (void)snapshot.pcs_of(bucket);
   }
-  return 0;
 }

@@ -15,11 +15,12 @@ import tempfile
 import threading
 import time
 
-from harness import tools
+from harness import fileio, tools
 from harness.cgroup import MemoryCgroup
 from harness.case import MIB
 from harness.go_heap import GoHeapTest, at_kill
 from harness.metrics import get
+from harness.process_state import children, status_bytes
 from harness.text_time import unix
 from harness.wait import TIME_FACTOR, eventually
 
@@ -36,31 +37,18 @@ _ENTER = 'echo $$ > "$0" || exit 98; exec "$@"'
 def _kib(pid, key):
     """0 for a process that is gone."""
     try:
-        with open(f"/proc/{pid}/status") as f:
-            return next((int(line.split()[1]) << 10 for line in f if line.startswith(key + ":")), 0)
-    except OSError:
+        return status_bytes(pid, key)
+    except (OSError, StopIteration):
         return 0
 
 
 def cpu_seconds(pid):
     """0 for a process that is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            words = f.read().rpartition(b")")[2].split()
+        words = fileio.read_bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
     except OSError:
         return 0.0
-
-
-def children(pid):
-    found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{task}/children") as f:
-                found += map(int, f.read().split())
-        except OSError:
-            continue  # the thread has ended
-    return found
 
 
 class DaemonWatch(threading.Thread):
@@ -127,8 +115,7 @@ class HostileTest(GoHeapTest):
 
     def fortress(self, config="", args=("--json",), **kwargs):
         """The daemon within its limit. The cgroup is not the test's: a kill in it is a failure of its own."""
-        self.daemon_box = MemoryCgroup(f"oomw-hostile-{self.prefix}{len(self.daemons)}", DAEMON_LIMIT)
-        self._stack.callback(self.daemon_box.close)
+        self.daemon_box = self.closing(MemoryCgroup(f"oomw-hostile-{self.prefix}{len(self.daemons)}", DAEMON_LIMIT))
         prefix = ["sh", "-c", _ENTER, self.daemon_box.procs_file(), *kwargs.pop("prefix", ())]
         self.witness = self.daemon(config, args=args, prefix=prefix, **kwargs)
         self.watch = DaemonWatch(self.witness)
@@ -153,8 +140,7 @@ class HostileTest(GoHeapTest):
 
     def write_public(self, name, data, mode=0o644):
         target = os.path.join(self.public, name)
-        with open(target, "wb") as f:
-            f.write(data)
+        fileio.write(target, data)
         os.chmod(target, mode)
         return target
 

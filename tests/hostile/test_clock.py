@@ -8,7 +8,7 @@ import os
 import struct
 import time
 
-from harness import tools
+from harness import fileio, tools
 from hostile_case import HERE, HostileTest
 
 DAYS_40 = 40 * 86400
@@ -25,8 +25,7 @@ class Clock(HostileTest):
 
     def test_a_jump_of_40_days_deletes_nothing(self):
         shift = os.path.join(self.scratch, "shift")
-        with open(shift, "wb") as f:
-            f.write(bytes(4096))
+        fileio.write(shift, bytes(4096))
         witness = self.fortress(prefix=["env", f"LD_PRELOAD={self.library()}", f"OOMW_CLOCK_SHIFT={shift}"])
         before = self.kill_neighbour("before")
         self.assert_unhurt()

@@ -7,7 +7,6 @@ Must hold: no control character reaches a terminal; every command ends with 96 M
 a reason.
 """
 import contextlib
-import json
 import os
 import select
 import shutil
@@ -18,7 +17,7 @@ import time
 import unittest
 
 import profiles
-from harness import tools
+from harness import fileio, tools
 from harness.terminal import controls_in, on_terminal
 from hostile_case import HERE, MIB, READER_BAR
 
@@ -68,16 +67,13 @@ class ForeignIncident(unittest.TestCase):
 
     def incident(self, change=lambda content: None):
         """The directory of a real one, changed by the attacker."""
-        with open(FIXTURE, encoding="utf-8") as f:
-            content = json.load(f)
+        content = fileio.read_json(FIXTURE)
         change(content)
         self.incident_id = content["id"]
         folder = os.path.join(self.data, "incidents", self.incident_id)
         os.makedirs(folder)
-        with open(os.path.join(folder, "incident.json"), "w", encoding="utf-8") as f:
-            json.dump(content, f, ensure_ascii=False)
-        with open(os.path.join(folder, "report.md"), "w", encoding="utf-8") as f:
-            f.write(f"# {ESCAPES}\n")
+        fileio.write_json(os.path.join(folder, "incident.json"), content, ensure_ascii=False)
+        fileio.write(os.path.join(folder, "report.md"), f"# {ESCAPES}\n")
         return folder
 
     def command(self, name, *arguments):
@@ -141,8 +137,7 @@ class ForeignIncident(unittest.TestCase):
                   "text": profiles.with_samples(10, size=250 * MIB), "plain": profiles.with_samples(500_000)}
         for shape, body in bodies.items():
             path = os.path.join(self.data, shape + ".pb.gz")
-            with open(path, "wb") as f:
-                f.write(profiles.gzipped(body))
+            fileio.write(path, profiles.gzipped(body))
             for args in (("top", path), ("diff", path, path), ("render", path, "-o", os.path.join(self.data, "out.svg"))):
                 with self.subTest(shape=shape, command=args[0]):
                     self.assert_small(args)

@@ -15,21 +15,13 @@ IDS = [f"{number:02x}" * 32 for number in range(16)]
 
 class HangingBundles(HostileTest):
     def test_bundles_that_hang_hold_up_nobody(self):
-        if not fuse.is_there():
-            self.skipTest("no /dev/fuse")
         tasks = os.path.join(self.public, "run/containerd/io.containerd.runtime.v2.task")
-        os.makedirs(tasks)
-        try:
-            files = fuse.HangingFileSystem(tasks, os.path.abspath(__file__))
-        except OSError as e:
-            self.skipTest(str(e))
-        self.addCleanup(files.close)  # before the daemon ends: a thread that waits for an answer does not
+        files = fuse.mounted(self, tasks, os.path.abspath(__file__))
         witness = self.fortress(f'host_root = "{self.public}"\n')
         files.hang((fuse.OPENDIR, fuse.LOOKUP, fuse.GETATTR, fuse.ACCESS, fuse.OPEN, fuse.READ))
         node = self.cgroup("node")
         for number in IDS:
-            box = MemoryCgroup(f"cri-containerd-{number}.scope", 32 * MIB, node)
-            self._stack.callback(box.close)
+            box = self.closing(MemoryCgroup(f"cri-containerd-{number}.scope", 32 * MIB, node))
             self.cgroups.append(box)
         self.memhog(box, "--rate-mb-s", "100").wait_killed()
         incident, = self.wait_incidents(witness, 1)
@@ -41,4 +33,4 @@ class HangingBundles(HostileTest):
     def counted(self, daemon):
         """A container without a name is counted by its runtime."""
         return sum(int(v) for l, v in daemon.scrape().values("oomwitness_oom_kills_total")
-                   if l["container"].startswith((self.prefix, "containerd")))
+                   if l["k8s_container_name"].startswith((self.prefix, "containerd")))

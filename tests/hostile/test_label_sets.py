@@ -6,9 +6,9 @@ Must hold: the bars of hostile_case. No series shows 0 for something that happen
 The 2,000 kills are written into the ledger of an earlier run, in the form in which the daemon itself left it: to make
 them takes minutes on a busy machine.
 """
-import json
 import os
 
+from harness import fileio
 from hostile_case import HostileTest, eventually
 
 TOTAL = "oomwitness_oom_kills_total"
@@ -27,12 +27,10 @@ class LabelSets(HostileTest):
         self.watch.stop()
         self.witness.stop()
         path = os.path.join(self.witness.data_dir, "kills.json")
-        with open(path, encoding="utf-8") as f:
-            ledger = json.load(f)
+        ledger = fileio.read_json(path)
         first, = [kills for kills in ledger["kills"] if kills["container"] == box.name]
         ledger["kills"] += [dict(first, container=f"gone-{number}") for number in range(self.SETS)]
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(ledger, f)
+        fileio.write_json(path, ledger)
         return box
 
     def test_a_kill_after_2000_label_sets_is_seen(self):
@@ -43,7 +41,7 @@ class LabelSets(HostileTest):
         last = self.cgroup("last", 16)
         self.memhog(last, "--rate-mb-s", "100").wait_killed()
         eventually(lambda: self.all_kills() > before, "the kill is in the sum", 30)
-        shown = [value for labels, value in self.witness.scrape().values(TOTAL) if labels["container"] == last.name]
+        shown = [value for labels, value in self.witness.scrape().values(TOTAL) if labels["k8s_container_name"] == last.name]
         self.assertNotIn(0, shown, "a series that says that nothing happened")
         self.assert_unhurt()
 

@@ -19,7 +19,7 @@ class NestedIdentity(HostileTest):
     def counted(self, daemon):
         """Here containers have an id, and files that would name them are missing."""
         return sum(int(v) for l, v in daemon.scrape().values("oomwitness_oom_kills_total")
-                   if l["container"].startswith((self.prefix, OWN_ID[:12], OTHER_ID[:12])) or l["container"] == "_unnamed")
+                   if l["k8s_container_name"].startswith((self.prefix, OWN_ID[:12], OTHER_ID[:12])) or l["k8s_container_name"] == "_unnamed")
 
     def test_a_kill_below_a_forged_pod_is_the_forgers(self):
         witness = self.fortress()

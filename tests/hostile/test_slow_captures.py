@@ -9,16 +9,10 @@ import os
 
 from harness import fuse, tools
 from harness.daemon import CAPTURE_AT_80
+from harness.process_state import is_asked
 from hostile_case import HostileTest, eventually
 
 CONFIG = CAPTURE_AT_80
-
-
-def is_asked(pid):
-    """A connection to its :1777, in its network namespace."""
-    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as f:
-        rows = [line.split() for line in f.readlines()[1:]]
-    return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
 
 
 class SlowCaptures(HostileTest):
@@ -43,17 +37,7 @@ class SlowCaptures(HostileTest):
         self.assert_unhurt()
 
     def hanging_files(self, program):
-        if not fuse.is_there():
-            self.skipTest("no /dev/fuse")
-        folder = os.path.join(self.public, "fuse")
-        os.mkdir(folder)
-        try:
-            files = fuse.HangingFileSystem(folder, program)
-        except OSError as e:
-            self.skipTest(str(e))
-        # Before the daemon ends: the kernel lets no process that waits for an answer end.
-        self.addCleanup(files.close)
-        return files
+        return fuse.mounted(self, os.path.join(self.public, "fuse"), program)
 
     def test_memory_that_hangs(self):
         files = self.hanging_files(tools.go_program("1.19", "strip"))
@@ -91,7 +75,7 @@ class SlowCaptures(HostileTest):
         in open(), be it another daemon of this node."""
         metrics = self.witness.scrape()
         inspections = {labels["result"]: int(count) for labels, count in metrics.values(
-            "oomwitness_reader_jobs_total", job="inspection")}
+            "oomwitness_reader_jobs_total", kind="inspection")}
         threads = int(metrics.sum("oomwitness_events_lost_total", stage="hung_files"))
         return inspections["timeout"], inspections["refused"], threads
 

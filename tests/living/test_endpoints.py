@@ -2,9 +2,10 @@
 """Endpoints that lie and containers that vanish: every attempt ends in a reason."""
 import os
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import CAPTURE_AT_80
+from harness.process_state import is_asked
 from harness.wait import eventually
 
 # mode -> the reasons that are true for it
@@ -63,8 +64,7 @@ class HostileEndpoint(E2eTest):
         reasons = {reason for result, reason in results if result == "failed"}
         self.assertTrue(reasons & REASONS[mode], f"{mode}: {incident['captures']}")
         self.assertNotIn("ok", {result for result, _ in results})
-        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
-            report = f.read()
+        report = fileio.read(os.path.join(incident["_dir"], "report.md"))
         self.assertNotIn("\x1b", report)
         self.assertNotIn("<script>", report)
 
@@ -76,7 +76,7 @@ class Vanishing(E2eTest):
         go = os.path.join(self.scratch, "never")
         work = self.start(["/usr/bin/python3", tools.hostile_endpoint(), "hang", "76", "40", go], box)
         work.wait_output("filled")
-        eventually(lambda: self.is_asked(work.pid), "the daemon has connected")
+        eventually(lambda: is_asked(work.pid), "the daemon has connected")
         work.close()
         box.close()
         (result, reason), = eventually(lambda: captures_of(witness, box), "the capture ends in a result")
@@ -84,13 +84,6 @@ class Vanishing(E2eTest):
         self.assertIn(reason, {"gone", "refused", "timeout", "truncated"})
         self.assertEqual(self.incidents_of(witness), [])
         self.assertTrue(witness.is_ready())
-
-    @staticmethod
-    def is_asked(pid):
-        """An established connection to the workload's :1777, in its network namespace."""
-        with open(f"/proc/{pid}/net/tcp") as f:
-            rows = [line.split() for line in f.readlines()[1:]]
-        return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
 
 
 class MemStats(E2eTest):

@@ -44,8 +44,7 @@ class FastGrowth(E2eTest):
         witness = self.daemon()
         box = self.cgroup("fast", 1024)
         self.memhog(box, "--hold-mb", "400", "--rate-mb-s", "1500").wait_killed()
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                              lambda: [(i["id"], i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        incident = self.filled_incident(witness, box)
         self.assertTrue(any("the limit was too near for more" in note for note in incident["notes"]), incident["notes"])
         self.assertNotIn("fillers", incident)
         self.assertGreater(sum(part["bytes"] for part in incident["composition"]["parts"]), 500 << 20)
@@ -57,12 +56,9 @@ class FastGrowth(E2eTest):
         victim = self.start([PYTHON, "-S", "-c", PACED, "850", "995", str(rate), go_on], box)
         eventually(lambda: any("ANALYSIS" in line and box.path in line for line in witness.log().splitlines()),
                    witness.log, 60)
-        with open(go_on, "w", encoding="ascii"):
-            pass
+        open(go_on, "w").close()
         victim.wait_killed()
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                              lambda: [(i["id"], i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
-        return incident, int(victim.text().split()[1])
+        return self.filled_incident(witness, box), int(victim.text().split()[1])
 
     @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
     def test_growth_that_leaves_no_time_for_all_objects_leaves_it_for_a_sample(self):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who keeps the memory of a Go program, found while it lives, known when it is killed."""
-import json
 import os
 
-from harness import pprof, tools
+from harness import fileio, pprof, tools
 from harness.go_heap import GoHeapTest
 from harness.wait import eventually
 
@@ -33,14 +32,12 @@ class Holders(GoHeapTest):
         analysis = incident["analyses"][-1]
         self.assertEqual((analysis["of"], analysis["result"]), ("go", "ok"), incident["analyses"])
         self.assertEqual([f["name"] for f in analysis["files"]], ["holders.json", "holders.pb.gz"])
-        with open(os.path.join(incident["_dir"], "holders.json"), encoding="utf-8") as file:
-            document = json.load(file)
+        document = fileio.read_json(os.path.join(incident["_dir"], "holders.json"))
         self.assertTrue(document["named"])
         self.assertRegex(document["holders"][0]["root"], "main.(orders|leakyCache)")
         profile = pprof.read(os.path.join(incident["_dir"], "holders.pb.gz"))
         self.assertGreater(profile.total(), 40 << 20)
-        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as file:
-            self.assertIn("## Who keeps the memory", file.read())
+        self.assertIn("## Who keeps the memory", fileio.read(os.path.join(incident["_dir"], "report.md")))
 
     def test_owner_is_named_by_go_1_19(self):
         self.check_owner("1.19")
@@ -67,5 +64,4 @@ class Holders(GoHeapTest):
         self.assertEqual((capture["method"], capture.get("goroutines_cut", "")), ("at_kill", ""), capture)
         counted = {(one["state"], one.get("reason", "")): one["count"] for one in capture["goroutines"]}
         self.assertEqual(counted[("waiting", reason)], count, counted)
-        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as file:
-            self.assertIn(f"At the kill: {count} waiting for {reason}", file.read())
+        self.assertIn(f"At the kill: {count} waiting for {reason}", fileio.read(os.path.join(incident["_dir"], "report.md")))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readings of living processes at 94 % of their limit: not a byte more is charged to the container for having been read."""
 import os
-import re
 import shutil
 import signal
 import time
@@ -9,7 +8,7 @@ import unittest
 
 from harness import cgroup, tools
 from harness.case import MIB, E2eTest
-from harness.daemon import run_cli
+from harness.daemon import capture_with, run_cli
 from harness.wait import eventually
 
 PYTHON, NODE = "/usr/bin/python3", shutil.which("node") or shutil.which("nodejs")
@@ -88,6 +87,5 @@ class NearLimit(E2eTest):
         java, classes = tools.java_workload()
         box = self.cgroup("near-java")
         process = self.start([java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", classes, "Filler", "heap", "400", "64"], box)
-        printed = lambda: run_cli("capture", "--pid", process.pid).stdout
-        eventually(lambda: re.search(r"6\d{4} x Filler\$Session", printed()), printed, 60)  # it has what it keeps
+        capture_with(process.pid, r"6\d{4} x Filler\$Session")  # it has what it keeps
         self.assert_free(process, box, "capture", "Filler$Session")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heaps read over time: what leaks is called, what stopped growing is not."""
-import json
 import os
 import shutil
 
-from harness import pprof, tools
+from harness import fileio, pprof, tools
 from harness.daemon import run_cli
 from harness.go_heap import LEAK, GoHeapTest
 from harness.otel_collector import OtelCollector
@@ -27,7 +26,7 @@ class Trends(GoHeapTest):
     def suspicion(self, witness, box):
         """1 or 0; None while too few readings were taken."""
         name = box.path.rsplit("/", 1)[-1]
-        found = [v for l, v in witness.scrape().values(SUSPECTED) if name in l["container"]]
+        found = [v for l, v in witness.scrape().values(SUSPECTED) if name in l["k8s_container_name"]]
         return found[0] if found else None
 
     def wait_readings(self, witness, count):
@@ -41,8 +40,7 @@ class Trends(GoHeapTest):
         return [event for event in found if event[0] in [f"Str({box.path})" for box in boxes]]
 
     def test_a_leak_is_suspected_and_a_heap_that_stopped_growing_is_not(self):
-        collector = OtelCollector(self.scratch)
-        self._stack.callback(collector.close)
+        collector = self.closing(OtelCollector(self.scratch))
         witness = self.daemon(CONFIG + f'[sinks.otlp]\nendpoint = "{collector.url}"\n')
         leak, calm = self.cgroup("trend-leak", 2048), self.cgroup("trend-calm", 2048)
         # A leak without any other garbage is collected at every doubling only; GOGC makes that every tenth.
@@ -73,20 +71,18 @@ class Trends(GoHeapTest):
         def with_the_kill():
             if not os.path.exists(path):
                 return None
-            with open(path) as f:
-                trend = json.load(f)
+            trend = fileio.read_json(path)
             return trend if trend["readings"][-1]["origin"] == "at_kill" else None
 
         trend = eventually(with_the_kill, lambda: f"trend.json with the walk at the kill; {os.listdir(incident['_dir'])}",
                            60)
         def in_the_incident():
-            with open(os.path.join(incident["_dir"], "incident.json")) as f:
-                told = json.load(f).get("trend")
+            told = fileio.read_json(os.path.join(incident["_dir"], "incident.json")).get("trend")
             return told if told and told["points"][-1]["origin"] == "at_kill" else None
 
         told = eventually(in_the_incident, lambda: "the incident to be amended with its trend", 60)
         self.assertTrue(any(LEAK in site["frames"][0] for site in told["sites"]), told["sites"])
-        named = witness.scrape().sum("oomwitness_reader_jobs_total", job="names", result="done")
+        named = witness.scrape().sum("oomwitness_reader_jobs_total", kind="names", result="done")
         self.assertGreaterEqual(named, 1, "its names were looked up in a reader")
         self.assertEqual(trend["process"]["pid"], incident["victims"][0]["pid"])
         self.assertGreaterEqual(len(trend["readings"]), 3)
@@ -109,8 +105,7 @@ class Command(GoHeapTest):
         work = self.leaker(box, rate=12, env={"GOGC": "10"})
         eventually(lambda: box.usage() > 16 << 20, lambda: "the leaker to run", 60)  # until then its pid is a shell's
         out = os.path.join(self.scratch, "profiles")
-        done = run_cli("trend", "--pid", work.pid, "--interval", 1.5, "--count", 14, "-o", out, timeout_s=180)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = run_cli("trend", "--pid", work.pid, "--interval", 1.5, "--count", 14, "-o", out, timeout_s=180, status=0)
         self.assertIn("suspected of a leak", done.stdout)
         self.assertIn(LEAK, done.stdout)
         self.assertEqual(len(os.listdir(out)), 14)
@@ -120,8 +115,7 @@ class Command(GoHeapTest):
         box = self.cgroup("trend-c", 64)
         work = self.memhog(box, "--hold-mb", "4")
         work.wait_output("ready")
-        done = run_cli("trend", "--pid", work.pid, "--count", 2, "--interval", 0.1)
-        self.assertEqual(done.returncode, 1)
+        done = run_cli("trend", "--pid", work.pid, "--count", 2, "--interval", 0.1, status=1)
         self.assertIn("not_go", done.stderr)
 
     def assert_one_line(self, done, status, *words):
@@ -160,7 +154,6 @@ class Command(GoHeapTest):
 
     def test_a_directory_that_cannot_be_made_is_an_error(self):
         blocked = os.path.join(self.scratch, "file")
-        with open(blocked, "w", encoding="ascii"):
-            pass
+        open(blocked, "w").close()
         done = run_cli("trend", "--pid", os.getpid(), "-o", os.path.join(blocked, "profiles"))
         self.assert_one_line(done, 1, blocked)

@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.debian_root import entering, make_folder, root_of
@@ -57,8 +57,7 @@ class Versions(E2eTest):
             if os.path.isabs(source):
                 shutil.copy(source, os.path.join(mnt, name))
             else:
-                with open(os.path.join(mnt, name), "w", encoding="utf-8") as file:
-                    file.write(source)
+                fileio.write(os.path.join(mnt, name), source)
         command, env = entering(root_of(suite), folder, argv)
         return self.start(command, box or self.cgroup(f"{suite}-{self.roots}", 512), env=env)
 

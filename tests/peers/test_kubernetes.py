@@ -2,17 +2,16 @@
 """Pods as the Kubernetes API reports them. No cluster: a stand-in speaks the documented wire format."""
 import datetime
 import hashlib
-import json
 import os
 import signal
-import subprocess
 import time
 import uuid
 
 from harness import cgroup as cgroups
-from harness import tools
+from harness import fileio, tools
 from harness.api_server import ApiServer
 from harness.case import MIB, E2eTest
+from harness.cri import slice_of, write_bundle
 from harness.text_time import unix
 from harness.wait import eventually
 
@@ -34,7 +33,7 @@ class PodTest(E2eTest):
         self.uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, self.prefix))
         self.namespace = "pay-" + self.container_id[:8]
         node = self.cgroup("node")
-        self.pod_cgroup = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
+        self.pod_cgroup = self.raw_cgroup(slice_of(self.uid), None, node)
         self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32, self.pod_cgroup)
         self.api = ApiServer(self.scratch)
         self._stack.callback(self.api.stop)
@@ -69,12 +68,8 @@ class PodTest(E2eTest):
 
     def bundle(self):
         """What containerd leaves beside the container."""
-        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", self.container_id)
-        os.makedirs(directory)
-        names = {"container-name": "collector", "sandbox-name": "otelcol-7f", "sandbox-namespace": self.namespace,
-                 "sandbox-uid": self.uid, "image-name": "example/otelcol:1"}
-        with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as f:
-            json.dump({"annotations": {"io.kubernetes.cri." + key: value for key, value in names.items()}}, f)
+        write_bundle(self.scratch, self.container_id, container_name="collector", sandbox_name="otelcol-7f",
+                     sandbox_namespace=self.namespace, sandbox_uid=self.uid, image_name="example/otelcol:1")
 
     def witness(self, more=""):
         return self.daemon(f'host_root = "{self.scratch}"\n' + self.api.config(more))
@@ -99,7 +94,7 @@ class PodTest(E2eTest):
     def counted(self, daemon):
         """By pod: the cgroup's prefix is no label here."""
         return int(sum(value for labels, value in daemon.scrape().values("oomwitness_oom_kills_total")
-                       if labels["namespace"] == self.namespace))
+                       if labels["k8s_namespace_name"] == self.namespace))
 
     def kill(self):
         hog = self.memhog(self.box, *HOG)
@@ -113,6 +108,14 @@ class PodTest(E2eTest):
         eventually(lambda: is_there(self.incidents_of(witness)[0]),
                    lambda: f"{what}: {self.incidents_of(witness)[0]['pod']}", 60)
         return self.incidents_of(witness)[0]
+
+
+class ListedPodTest(PodTest):
+    """The API server has the pod."""
+
+    def setUp(self):
+        super().setUp()
+        self.api.put(self.make_pod())
 
 
 class Incidents(PodTest):
@@ -189,13 +192,13 @@ class Incidents(PodTest):
                         self.pod_cgroup)
         self.api.put(self.make_pod())
         witness = self.started()
-        mine = lambda: {labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
-                        if labels["pod"] == "otelcol-7f" and labels["namespace"] == self.namespace}
+        mine = lambda: {labels["k8s_container_name"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
+                        if labels["k8s_pod_name"] == "otelcol-7f" and labels["k8s_namespace_name"] == self.namespace}
         eventually(lambda: mine() == {"collector"}, lambda: f"the container alone: {mine()}")
         self.box.set_limit(-1 if cgroups.VERSION == 1 else "max")
         eventually(lambda: mine() == {"collector", ""}, lambda: f"and the pod, which alone has a limit now: {mine()}")
         nameless = [labels for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
-                    if self.uid in labels["container"] or self.uid.replace("-", "_") in labels["container"]]
+                    if self.uid in labels["k8s_container_name"] or self.uid.replace("-", "_") in labels["k8s_container_name"]]
         self.assertEqual(nameless, [])
 
     def test_hostile_names_stay_data(self):
@@ -210,14 +213,10 @@ class Incidents(PodTest):
         self.assertIn(evil, incident["pod"]["labels"])
         directory = os.path.basename(incident["_dir"])
         self.assertTrue(directory.isascii() and "/" not in directory and ".." not in directory.split("-"), directory)
-        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
-            report = f.read()
+        report = fileio.read(os.path.join(incident["_dir"], "report.md"))
         self.assertFalse(set(report) & set("\x1b\u202e") or "\n# title" in report or "<script>" in report)
-        promtool = tools.find_program("promtool")
-        if promtool:
-            done = subprocess.run([promtool, "check", "metrics"], input=witness.scrape().text, capture_output=True,
-                                  text=True)
-            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        if tools.find_program("promtool"):
+            self.assertEqual(tools.promtool_check(witness.scrape().text), (0, ""))
 
 
 class Annotations(PodTest):
@@ -284,11 +283,7 @@ class Absence(PodTest):
         self.assertLess(time.monotonic() - begun, 10)
 
 
-class Disagreements(PodTest):
-    def setUp(self):
-        super().setUp()
-        self.api.put(self.make_pod())
-
+class Disagreements(ListedPodTest):
     def disagreements(self, witness, kind):
         return self.value(witness, "kubernetes_disagreements_total", kind=kind)
 

@@ -5,18 +5,15 @@ import os
 import signal
 import time
 
+from harness import fileio
 from harness.api_server import make_authority
 from harness.case import MIB
 from harness.daemon import run_cli
 from harness.wait import eventually
-from test_kubernetes import PodTest
+from test_kubernetes import ListedPodTest, PodTest
 
 
-class Wire(PodTest):
-    def setUp(self):
-        super().setUp()
-        self.api.put(self.make_pod())
-
+class Wire(ListedPodTest):
     def errors(self, witness, kind, count=1):
         self.wait_value(witness, count, "kubernetes_errors_total", kind=kind)
 
@@ -93,8 +90,7 @@ class Wire(PodTest):
     def test_doctor_says_whether_it_answers(self):
         def line(**wanted):
             config = os.path.join(self.scratch, "doctor.toml")
-            with open(config, "w", encoding="utf-8") as f:
-                f.write(self.api.config())
+            fileio.write(config, self.api.config())
             done = run_cli("doctor", "--json", "--config", config, "--data-dir", self.scratch)
             report = json.loads(done.stdout)
             found = [c for c in report["checks"] if c["name"] == "kubernetes_api"][0]
@@ -121,8 +117,7 @@ class ManyPods(PodTest):
 
     @staticmethod
     def resident(witness):
-        with open(f"/proc/{witness.pid}/statm", encoding="ascii") as f:
-            return int(f.read().split()[1]) * 4096
+        return int(fileio.read(f"/proc/{witness.pid}/statm").split()[1]) * 4096
 
     def resident_at_rest(self, witness):
         """Once nothing is loaded or given back any more: programs for growth come a moment after the start."""
@@ -157,11 +152,7 @@ class ManyPods(PodTest):
         self.assertEqual(self.api.count(limit="500"), 1)
 
 
-class PodEvents(PodTest):
-    def setUp(self):
-        super().setUp()
-        self.api.put(self.make_pod())
-
+class PodEvents(ListedPodTest):
     def test_nothing_is_posted_unless_asked_for(self):
         witness = self.started()
         self.kill()
@@ -198,8 +189,7 @@ class PodEvents(PodTest):
     def doctor(self):
         """(ok, detail) of what it says about Events."""
         config = os.path.join(self.scratch, "doctor.toml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(self.api.config("post_events = true\n"))
+        fileio.write(config, self.api.config("post_events = true\n"))
         done = run_cli("doctor", "--json", "--config", config, "--data-dir", self.data_dir())
         found, = (c for c in json.loads(done.stdout)["checks"] if c["name"] == "sink_kubernetes_events")
         return found["ok"], found["detail"]

@@ -2,10 +2,10 @@
 """A heap profile at a profile store that keeps Pyroscope's documented limits (harness/pyroscope_server.py)."""
 import glob
 import gzip
-import json
 import os
 import time
 
+from harness import fileio
 from harness.protobuf import encode
 from harness.pyroscope_server import PyroscopeServer
 from harness.wait import eventually
@@ -41,24 +41,19 @@ class ProfileTest(SinkTest):
         incident_id, = self.seed(1, len(glob.glob(os.path.join(self.data_dir(), "incidents/*"))))
         folder, = glob.glob(os.path.join(self.data_dir(), f"incidents/*-seeded-{incident_id[-8:]}"))
         path = os.path.join(folder, "incident.json")
-        with open(path, encoding="utf-8") as f:
-            incident = json.load(f)
+        incident = fileio.read_json(path)
         at = time.time() - age_s
         capture = next(c for c in incident["captures"] if c["result"] == "ok")
         capture.update(file="capture-01-http.pb.gz", time=time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(at)))
         incident["captures"] = [capture]
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(incident, f)
-        with open(os.path.join(folder, "capture-01-http.pb.gz"), "wb") as f:
-            f.write(profile)
+        fileio.write_json(path, incident)
+        fileio.write(os.path.join(folder, "capture-01-http.pb.gz"), profile)
         return folder
 
 
 class Pushed(ProfileTest):
     def server(self, **_):
-        made = PyroscopeServer()
-        self._stack.callback(made.close)
-        return made
+        return self.closing(PyroscopeServer())
 
     @staticmethod
     def large(server):

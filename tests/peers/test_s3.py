@@ -10,10 +10,9 @@ import tarfile
 import tempfile
 import urllib.request
 
+from harness import fileio, tools
 from harness.daemon import evidence_files, run_cli, run_program
-from harness import tools
-from harness.s3_server import S3Server
-from harness.swift_server import SwiftServer
+from harness.s3_server import S3Server, SwiftServer
 from harness.wait import eventually
 from test_sinks import SinkTest
 
@@ -22,25 +21,21 @@ class S3Test(SinkTest):
     ACCESS, SECRET = "AKIATEST", "secret/key+with=signs"
 
     def bucket(self, **wanted):
-        made = S3Server(**wanted)
-        self._stack.callback(made.close)
-        return made
+        return self.closing(S3Server(**wanted))
 
     def keys_file(self, secret=None):
         path = os.path.join(self.scratch, "keys")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(f"[default]\naws_access_key_id = {self.ACCESS}\naws_secret_access_key = {secret or self.SECRET}\n")
+        fileio.write(path, f"[default]\naws_access_key_id = {self.ACCESS}\naws_secret_access_key = {secret or self.SECRET}\n")
         return path
 
     def config(self, bucket, more="", keys=True):
         return (f'[sinks]\ncluster_name = "test"\n[sinks.s3]\nbucket = "evidence"\nendpoint = "{bucket.url}"\n'
                 f'prefix = "oom"\n{more}' + (f'credentials_file = "{self.keys_file()}"\n' if keys else ""))
 
-    def fetch(self, bucket, *args, secret=None):
+    def fetch(self, bucket, *args, secret=None, status=None):
         return run_program("env", f"AWS_ACCESS_KEY_ID={self.ACCESS}", f"AWS_SECRET_ACCESS_KEY={secret or self.SECRET}",
-                           tools.BINARY, "fetch",
-                           "--bucket", "evidence", "--endpoint", bucket.url, "--prefix", "oom", "--cluster", "test",
-                           *map(str, args))
+                           tools.BINARY, "fetch", "--bucket", "evidence", "--endpoint", bucket.url, "--prefix", "oom",
+                           "--cluster", "test", *map(str, args), status=status)
 
     def folder_of(self, incident_id):
         path, = glob.glob(os.path.join(self.data_dir(), f"incidents/{incident_id[:16]}-*-{incident_id[-8:]}"))
@@ -49,8 +44,7 @@ class S3Test(SinkTest):
     def seeded(self, count=1):
         ids = self.seed(count)
         for incident_id in ids:
-            with open(os.path.join(self.folder_of(incident_id), "report.md"), "w", encoding="utf-8") as f:
-                f.write(f"# {incident_id}\n")
+            fileio.write(os.path.join(self.folder_of(incident_id), "report.md"), f"# {incident_id}\n")
         return ids
 
     @staticmethod
@@ -92,8 +86,7 @@ class Delivered(S3Test):
         listed = [json.loads(line) for line in self.fetch(bucket, "--json").stdout.splitlines()]
         self.assertLessEqual({first, second}, {i["id"] for i in listed if i["whole"]})
         target = os.path.join(self.scratch, "pulled")
-        done = self.fetch(bucket, first, "-o", target)
-        self.assertEqual(done.returncode, 0, done)
+        self.fetch(bucket, first, "-o", target, status=0)
         pulled = os.path.join(target, "incidents", first)
         self.assertEqual(evidence_files(pulled), evidence_files(self.folder_of(first)))
         self.assertEqual(run_cli("show", first, "--data-dir", target).returncode, 0)
@@ -105,10 +98,8 @@ class Delivered(S3Test):
             self.assertEqual(tar.getnames()[-1], f"{second}/incident.json")
         self.assertEqual(files, evidence_files(self.folder_of(second)))
         piped = subprocess.run([tools.BINARY, "export", second, "-o", "-", "--data-dir", self.data_dir()], capture_output=True)
-        with open(archive, "rb") as f:
-            self.assertEqual((piped.returncode, piped.stdout), (0, f.read()), piped.stderr)
-        absent = self.fetch(bucket, "20200101T000000Z-00000000")
-        self.assertEqual(absent.returncode, 1)
+        self.assertEqual((piped.returncode, piped.stdout), (0, fileio.read_bytes(archive)), piped.stderr)
+        absent = self.fetch(bucket, "20200101T000000Z-00000000", status=1)
         self.assertIn("no incident", absent.stderr)
 
 
@@ -118,8 +109,7 @@ class Credentials(S3Test):
         bucket.keys.clear()
         bucket.tokens["projected-token"] = "arn:aws:iam::1:role/evidence"
         token = os.path.join(self.scratch, "token")
-        with open(token, "w", encoding="utf-8") as f:
-            f.write("projected-token\n")
+        fileio.write(token, "projected-token\n")
         incident_id, = self.seeded()
         witness = self.daemon(self.config(bucket, keys=False), prefix=[
             "env", f"AWS_WEB_IDENTITY_TOKEN_FILE={token}", "AWS_ROLE_ARN=arn:aws:iam::1:role/evidence",
@@ -148,9 +138,7 @@ class ServerOfOthers(S3Test):
     ACCESS, SECRET = SwiftServer.ACCESS, SwiftServer.SECRET
 
     def swift(self):
-        made = SwiftServer(self.scratch)
-        self._stack.callback(made.close)
-        return made
+        return self.closing(SwiftServer(self.scratch))
 
     def listed(self, bucket):
         """What is wholly there; the bucket may have kills of other tests."""
@@ -187,8 +175,7 @@ class ServerOfOthers(S3Test):
         self.wait_value(witness, 1, "failed_total", sink="s3", reason="forbidden")
         self.assertIn("SignatureDoesNotMatch", self.doctor(config))
         self.assertEqual(self.listed(bucket) & {incident_id}, set())
-        refused = self.fetch(bucket, secret="another")
-        self.assertEqual(refused.returncode, 1)
+        refused = self.fetch(bucket, secret="another", status=1)
         self.assertIn("SignatureDoesNotMatch", refused.stderr)
         self.keys_file()  # the file is read again when it is needed
         eventually(lambda: incident_id in self.listed(bucket), lambda: f"the incident; {witness.log()[-2000:]}", 90, 1)

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 
+from harness import fileio
 from harness.api_server import make_authority, shared_authority
 from harness.case import MIB, E2eTest
 from harness.daemon import free_port, run_cli
@@ -20,14 +21,11 @@ FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/
 
 class SinkTest(E2eTest):
     def server(self, **wanted):
-        made = SinkServer(**wanted)
-        self._stack.callback(made.close)
-        return made
+        return self.closing(SinkServer(**wanted))
 
     def seed(self, count, first=0):
         """Incidents on disk, as a daemon left them: of the last minutes, each with an id of its own."""
-        with open(FIXTURE, encoding="utf-8") as f:
-            incident = json.load(f)
+        incident = fileio.read_json(FIXTURE)
         ids = []
         for number in range(first, first + count):
             at = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=600 - number % 500)
@@ -35,8 +33,7 @@ class SinkTest(E2eTest):
             incident["time"] = f"{at:%Y-%m-%dT%H:%M:%S}.000000000Z"
             folder = os.path.join(self.data_dir(), "incidents", f"{at:%Y%m%dT%H%M%SZ}-seeded-{number:08x}")
             os.makedirs(folder, 0o700)
-            with open(os.path.join(folder, "incident.json"), "w", encoding="utf-8") as f:
-                json.dump(incident, f)
+            fileio.write_json(os.path.join(folder, "incident.json"), incident)
             ids.append(incident["id"])
         return ids
 
@@ -52,8 +49,7 @@ class SinkTest(E2eTest):
 
     def doctor(self, config, *flags):
         path = os.path.join(self.scratch, "doctor.toml")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(config)
+        fileio.write(path, config)
         return run_cli("doctor", "--config", path, "--data-dir", self.data_dir(), *flags).stdout
 
 
@@ -68,8 +64,7 @@ class Delivered(SinkTest):
     def test_a_kill_comes_to_every_sink_though_one_of_them_hangs(self):
         collector, hanging = self.server(), self.server(usual=hang)
         lines, headers = os.path.join(self.scratch, "kills.jsonl"), os.path.join(self.scratch, "headers")
-        with open(headers, "w", encoding="utf-8") as f:
-            f.write("X-Incident: {id}, {scope}\nX-Other: {other}\n")
+        fileio.write(headers, "X-Incident: {id}, {scope}\nX-Other: {other}\n")
         witness = self.daemon(f'[sinks]\ncluster_name = "test"\n{self.otlp(collector.url)}'
                               f'[sinks.webhook]\nurl = "{hanging.url}/hook"\ncloud_events = true\nheaders_file = "{headers}"\n'
                               f'[sinks.file]\npath = "{lines}"\n')
@@ -164,8 +159,7 @@ class Liars(SinkTest):
         """What became of the incident that was seeded, once that is decided."""
         path, = glob.glob(os.path.join(self.data_dir(), "incidents/*-seeded-*"))
         eventually(lambda: os.path.exists(f"{path}/.delivery-otlp"), lambda: f"a marker; {self.daemons[-1].log()[-2000:]}")
-        with open(f"{path}/.delivery-otlp", encoding="utf-8") as f:
-            return json.load(f)
+        return fileio.read_json(f"{path}/.delivery-otlp")
 
     def test_what_is_refused_for_good_is_dead_lettered_and_named_by_doctor(self):
         for answer, reason in ((partial_success(1, "no room"), "rejected"), (status(413), "too_large"),
@@ -197,8 +191,7 @@ class Liars(SinkTest):
         wrong = self.server(certificate=(certificate, key))
         ids = self.seed(1)
         secret = os.path.join(self.scratch, "headers")
-        with open(secret, "w", encoding="utf-8") as f:
-            f.write("Authorization: Bearer s3cret\n")
+        fileio.write(secret, "Authorization: Bearer s3cret\n")
         more = f'ca_file = "{trusted}"\nheaders_file = "{secret}"\n'
         config = self.otlp(wrong.url, more)
         witness = self.daemon(config)

@@ -7,6 +7,7 @@ import re
 import time
 import urllib.request
 
+from harness import fileio
 from harness.daemon import free_port
 from harness.otel_collector import OtelCollector
 from harness.wait import eventually
@@ -81,15 +82,9 @@ def timestamp(text):
 
 
 class RealCollector(SinkTest):
-    def collector(self):
-        made = OtelCollector(self.scratch)
-        self._stack.callback(made.close)
-        return made
-
     def seed_whole(self):
         """An incident that has everything that the mapping knows of: (id, time, directory)."""
-        with open(FIXTURE, encoding="utf-8") as f:
-            incident = json.load(f)
+        incident = fileio.read_json(FIXTURE)
         at = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=60)
         incident["id"], incident["time"] = f"{at:%Y%m%dT%H%M%SZ}-00000001", f"{at:%Y-%m-%dT%H:%M:%S}.000000001Z"
         incident["container"].update(id=CONTAINER_ID, name="web", runtime="containerd", image="registry:5000/shop/web:1.2@sha256:beef")
@@ -99,8 +94,7 @@ class RealCollector(SinkTest):
             capture["of"] = "go"
         folder = os.path.join(self.data_dir(), "incidents", f"{at:%Y%m%dT%H%M%SZ}-seeded-00000001")
         os.makedirs(folder, 0o700)
-        with open(os.path.join(folder, "incident.json"), "w", encoding="utf-8") as f:
-            json.dump(incident, f)
+        fileio.write_json(os.path.join(folder, "incident.json"), incident)
         return incident["id"], incident["time"], folder
 
     def record_of(self, collector, incident_id):
@@ -109,7 +103,7 @@ class RealCollector(SinkTest):
                           lambda: f"a record of {incident_id}; {collector.text()[-3000:]}; {self.daemons[-1].log()[-2000:]}")
 
     def test_every_field_of_the_mapping_arrives_and_a_kill_with_what_its_incident_says(self):
-        collector = self.collector()
+        collector = self.closing(OtelCollector(self.scratch))
         whole, time, folder = self.seed_whole()
         witness = self.daemon(f'[sinks]\ncluster_name = "prod"\n'
                               + self.otlp(collector.url, "command_line = true\nservice_from_labels = true\n")
@@ -164,8 +158,7 @@ class RealCollectorMetrics(SinkTest):
         return found if any(name == "process.memory.virtual" for name, _ in found) else None
 
     def test_memory_of_a_container_near_its_limit_arrives_with_its_processes(self):
-        collector = OtelCollector(self.scratch)
-        self._stack.callback(collector.close)
+        collector = self.closing(OtelCollector(self.scratch))
         witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n"
                               + self.otlp(collector.url, "metrics = true\nmetrics_interval_seconds = 1\n"))
         box = self.cgroup("near", self.LIMIT >> 20)
@@ -201,8 +194,7 @@ class RealCollectorMetrics(SinkTest):
         self.assertEqual((everything.metric["DataType"], everything.metric["Unit"]), ("Sum", "By"))
 
     def test_metrics_are_off_unless_somebody_asks_for_them(self):
-        collector = OtelCollector(self.scratch)
-        self._stack.callback(collector.close)
+        collector = self.closing(OtelCollector(self.scratch))
         witness = self.daemon(self.otlp(collector.url))
         self.assertEqual(witness.scrape().values("oomwitness_otlp_metric_requests_total"), [])
 
@@ -220,8 +212,7 @@ class RealCollectorEvents(SinkTest):
         return found
 
     def test_a_container_near_its_limit_is_reported_and_another_is_not(self):
-        collector = OtelCollector(self.scratch)
-        self._stack.callback(collector.close)
+        collector = self.closing(OtelCollector(self.scratch))
         witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "near_limit_seconds = 1\n"))
         near, calm = self.cgroup("near", 64), self.cgroup("calm", 64)
         self.memhog(near, "--hold-mb", "60").wait_output("ready")
@@ -244,8 +235,7 @@ class RealCollectorProfiles(ProfileTest):
     STACKS = 200
 
     def test_an_incidents_profile_arrives_under_the_id_that_its_record_names(self):
-        collector = OtelCollector(self.scratch)
-        self._stack.callback(collector.close)
+        collector = self.closing(OtelCollector(self.scratch))
         profile, total = heap(self.STACKS, 5, time.time() - 60)
         incident_id = os.path.basename(self.seed_with_profile(60, profile))[:16] + "-00000000"
         witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "profiles = true\n"))

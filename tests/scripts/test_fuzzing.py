@@ -26,13 +26,9 @@ fi
 
 class FuzzingTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="oomw-fuzzing-test-")
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
+        self.root = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-fuzzing-test-"))
         for name, value in ((flakes, "CACHE"), (flakes, "FINDS"), (fuzzing, "TREE")):
-            patch = mock.patch.object(name, value, os.path.join(self.root, value.lower()))
-            patch.start()
-            self.addCleanup(patch.stop)
+            self.enterContext(mock.patch.object(name, value, os.path.join(self.root, value.lower())))
         self.put("build/tests/a_fuzz", _FUZZER, 0o755)
         os.makedirs(f"{self.root}/results")
 

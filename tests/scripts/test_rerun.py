@@ -32,9 +32,7 @@ class Tree(unittest.TestCase):
     """A source tree that holds nothing but what a test puts there, and the runner."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="oomw-rerun-test-")
-        self.addCleanup(folder.cleanup)
-        self.tree = folder.name
+        self.tree = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-rerun-test-"))
         os.makedirs(f"{self.tree}/tests/e2e")
         os.makedirs(f"{self.tree}/results")
         for name in ("outcomes.py", "e2e/run.py", "e2e/harness"):

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 
+from harness import fileio
 import outcomes
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -38,12 +39,9 @@ class Fails(unittest.TestCase):
 
 class Runner(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="oomw-run-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = os.path.join(folder.name, "timed")
+        self.folder = os.path.join(self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-run-test-")), "timed")
         os.mkdir(self.folder)
-        with open(os.path.join(self.folder, "test_timed.py"), "w", encoding="utf-8") as f:
-            f.write(_TIMED)
+        fileio.write(os.path.join(self.folder, "test_timed.py"), _TIMED)
 
     def run_it(self, *options):
         """{name: outcome}"""
@@ -53,8 +51,7 @@ class Runner(unittest.TestCase):
         return {r.name.removeprefix("timed: timed."): r.kind or r.outcome for r in outcomes.read_folder(self.folder)}
 
     def spans(self):
-        with open(os.path.join(self.folder, "spans"), encoding="utf-8") as f:
-            lines = [line.split() for line in f]
+        lines = [line.split() for line in fileio.lines(os.path.join(self.folder, "spans"))]
         return {f"{line[0]}.{line[1][-1]}": (int(line[2]), float(line[3]), float(line[4])) for line in lines}
 
     def test_lanes_have_the_results_of_one_after_another(self):
@@ -84,8 +81,7 @@ class Gate(unittest.TestCase):
         """Of e2e's tests."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", "-c", _LIST, TESTS, folder, *options], check=True, capture_output=True)
-            with open(os.path.join(folder, "names"), encoding="utf-8") as f:
-                return f.read().split()
+            return fileio.read(os.path.join(folder, "names")).split()
 
     def test_gate_and_rest_are_all_tests_once(self):
         for folder in ("e2e", "hostile"):

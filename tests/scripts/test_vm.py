@@ -8,6 +8,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
+from harness import fileio
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 VM = os.path.join(os.path.dirname(HERE), "vm")
 RUNNER = os.path.join(os.path.dirname(HERE), "e2e/run.py")
@@ -73,9 +75,7 @@ class VmResults(unittest.TestCase):
     """A folder as inside.sh leaves it; one thing changed."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-vm-test-"))
         self.put("status", "0")
         self.put("log", "one\ntwo\n")
         self.put("times.tsv", "boot\t5\t0\ndoctor\t2\t0\nbpf\t60\t0\ne2e\t90\t0\n")
@@ -85,8 +85,7 @@ class VmResults(unittest.TestCase):
                  '<testcase name="kills.K.b" classname="e2e" time="0"><skipped message="v1 only"/></testcase></testsuite>')
 
     def put(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
-            f.write(text)
+        fileio.write(os.path.join(self.folder, name), text)
 
     def outcomes(self, kernel="6.1"):
         """{name: outcome or reason}"""
@@ -168,13 +167,11 @@ class LeftOut(unittest.TestCase):
 
     def run_tests(self, left_out):
         """The runner on two tests, with that list: its output."""
-        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
-        self.addCleanup(folder.cleanup)
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-vm-test-"))
         for name, text in (("left_out.tsv", left_out),
                            ("test_two.py", "import unittest\nclass Two(unittest.TestCase):\n    def test_a(self): pass\n    test_b = test_a\n")):
-            with open(os.path.join(folder.name, name), "w", encoding="utf-8") as f:
-                f.write(text)
-        return subprocess.run([sys.executable, "-B", RUNNER, "--folder", folder.name, "--leave-out", f"{folder.name}/left_out.tsv"],
+            fileio.write(os.path.join(folder, name), text)
+        return subprocess.run([sys.executable, "-B", RUNNER, "--folder", folder, "--leave-out", f"{folder}/left_out.tsv"],
                               text=True, capture_output=True)
 
     def test_left_out_test_is_printed_with_its_reason(self):
@@ -202,13 +199,11 @@ class Three(unittest.TestCase):
 '''
 
     def run_tests(self, deaths):
-        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
-        self.addCleanup(folder.cleanup)
-        with open(os.path.join(folder.name, "test_three.py"), "w", encoding="utf-8") as f:
-            f.write(self.TESTS.replace("DEATHS", str(deaths)))
-        junit = os.path.join(folder.name, "e2e.xml")
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-vm-test-"))
+        fileio.write(os.path.join(folder, "test_three.py"), self.TESTS.replace("DEATHS", str(deaths)))
+        junit = os.path.join(folder, "e2e.xml")
         script = f'source <(sed -n "/^run_again_after_signal/,/^}}/p" {VM}/inside.sh); run_again_after_signal "$@"'
-        done = subprocess.run(["bash", "-c", script, "bash", sys.executable, "-B", RUNNER, "--folder", folder.name,
+        done = subprocess.run(["bash", "-c", script, "bash", sys.executable, "-B", RUNNER, "--folder", folder,
                                "--junit", junit], text=True, capture_output=True)
         cases = {case.get("name").rpartition(".")[2]: len(case) == 0 for case in xml.parse(junit).iter("testcase")}
         return done, cases

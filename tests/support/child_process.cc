@@ -82,6 +82,7 @@ int ChildProcess::wait() {
 void touch_memory(std::size_t bytes, std::size_t step_bytes, int step_delay_us) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   OOMW_CHECK(memory != MAP_FAILED);
+  ::madvise(memory, bytes, MADV_NOHUGEPAGE);
   for (std::size_t done = 0; done < bytes; done += step_bytes) {
     std::memset(static_cast<char*>(memory) + done, 1, std::min(step_bytes, bytes - done));
     if (step_delay_us > 0) ::usleep(static_cast<useconds_t>(step_delay_us));

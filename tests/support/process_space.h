@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a living child process as the readers of runtimes get it, and sources that lie.
+// The memory of a process as the readers of runtimes get it, and sources that lie.
 #pragma once
 
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 
 #include "base/unique_fd.h"
 #include "memory/address_space.h"
+#include "support/memory_image.h"
 
 namespace oomw::test {
 
@@ -31,13 +32,15 @@ class MemoryFile final : public ByteSource {
   int fd_;
 };
 
-// Of every `one_in` words, one is something else: another number each time that it is read.
+// Of every `one_in` words, one is something else: another number each time that it is read, as in memory that changes
+// meanwhile. Of the same bytes, read in the same order, the same ones by the same seed. one_in: 0 = none.
 class TornMemory final : public ByteSource {
  public:
-  TornMemory(const ByteSource& source, std::uint64_t one_in) : source_(source), one_in_(one_in) {}
+  TornMemory(const ByteSource& source, std::uint64_t one_in, std::uint64_t seed = 0)
+      : source_(source), one_in_(one_in), state_(1 + seed * 0x9e3779b97f4a7c15) {}
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
     ASSIGN_OR_RETURN(const std::size_t n, source_.read_some(address, out));
-    for (std::size_t at = 0; at + 8 <= n; at += 8) {
+    for (std::size_t at = 0; one_in_ > 0 && at + 8 <= n; at += 8) {
       state_ = state_ * 6364136223846793005 + 1442695040888963407;
       if ((state_ >> 33) % one_in_ != 0) continue;
       std::uint64_t word = 0;
@@ -51,22 +54,32 @@ class TornMemory final : public ByteSource {
  private:
   const ByteSource& source_;
   const std::uint64_t one_in_;
-  mutable std::uint64_t state_ = 1;
+  mutable std::uint64_t state_;
 };
 
-// A process by its pid; the files whose names begin with one of `libraries` serve for pages that are not in its memory.
+// What readers get of a process, living or kept; the files whose names begin with one of `libraries` serve for pages
+// that are not in its memory. torn_one_in: 0 = none.
 class ProcessSpace {
  public:
   ProcessSpace(int pid, std::string_view library, std::uint64_t torn_one_in = 0)
       : ProcessSpace(pid, std::span(&library, 1), torn_one_in) {}
   ProcessSpace(int pid, std::span<const std::string_view> libraries, std::uint64_t torn_one_in = 0)
-      : memory_fd_(open(pid, "mem")),
-        pagemap_(open(pid, "pagemap")),
-        maps_(open(pid, "maps")),
-        memory_(memory_fd_.get()),
-        torn_(memory_, std::max<std::uint64_t>(torn_one_in, 1)) {
-    MemoryMap map = MemoryMap::read(FdSource(maps_.get())).value();
-    PresentPages present = PageScanner(pagemap_.get()).scan(map).value();
+      : memory_fd_(open_of_process(pid, "mem")), living_(memory_fd_.get()), torn_(living_, torn_one_in) {
+    const UniqueFd maps = open_of_process(pid, "maps"), page_map = open_of_process(pid, "pagemap");
+    MemoryMap map = MemoryMap::read(FdSource(maps.get())).value();
+    PresentPages present = PageScanner(page_map.get()).scan(map).value();
+    make(std::move(map), std::move(present), libraries);
+  }
+  // Borrows it.
+  ProcessSpace(const MemoryImage& image, std::span<const std::string_view> libraries, std::uint64_t torn_one_in = 0,
+               std::uint64_t seed = 0)
+      : living_(-1), torn_(image, torn_one_in, seed) {
+    make(MemoryMap::parse(image.maps()), image.present(), libraries);
+  }
+  [[nodiscard]] const AddressSpace& space() const { return *space_; }
+
+ private:
+  void make(MemoryMap map, PresentPages present, std::span<const std::string_view> libraries) {
     std::vector<FileImage> files;
     for (const Mapping& mapping : map.mappings()) {
       const bool is_wanted =
@@ -77,18 +90,11 @@ class ProcessSpace {
       sources_.emplace_back(fds_.back().get());
       files.push_back({&sources_.back(), mapping.device, mapping.inode});
     }
-    const ByteSource& source = torn_one_in > 0 ? static_cast<const ByteSource&>(torn_) : memory_;
-    space_ = std::make_unique<AddressSpace>(source, std::move(map), std::move(present), std::move(files), 1u << 30);
-  }
-  [[nodiscard]] const AddressSpace& space() const { return *space_; }
-
- private:
-  static UniqueFd open(int pid, const char* name) {
-    return UniqueFd(::open(("/proc/" + std::to_string(pid) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    space_ = std::make_unique<AddressSpace>(torn_, std::move(map), std::move(present), std::move(files), 1u << 30);
   }
 
-  UniqueFd memory_fd_, pagemap_, maps_;
-  MemoryFile memory_;
+  UniqueFd memory_fd_;
+  MemoryFile living_;
   TornMemory torn_;
   std::vector<UniqueFd> fds_;
   std::deque<FdSource> sources_;  // files refer to them

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unittest
 
+from harness import fileio
 from harness.daemon import read_incidents
 from harness.kernel_log import KernelLog
 from harness.metrics import Scrape, get
@@ -71,13 +72,11 @@ def wait_ready():
 
 
 def read_config():
-    with open(CONFIG) as f:
-        return f.read()
+    return fileio.read(CONFIG)
 
 
 def write_config(text):
-    with open(CONFIG, "w") as f:
-        f.write(text)
+    fileio.write(CONFIG, text)
 
 
 def scrape():
@@ -141,8 +140,7 @@ class GuestTest(unittest.TestCase):
     def write_unit(self, name, text, folder="/run/systemd/system"):
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, name)
-        with open(path, "w") as f:
-            f.write(text)
+        fileio.write(path, text)
         self.addCleanup(os.remove, path)
 
     # --- from the kernel and the daemon
@@ -189,8 +187,7 @@ class GuestTest(unittest.TestCase):
 
     @staticmethod
     def report(incident):
-        with open(os.path.join(incident["_dir"], "report.md")) as f:
-            return f.read()
+        return fileio.read(os.path.join(incident["_dir"], "report.md"))
 
 
 def commands_of(report, word):

@@ -6,14 +6,14 @@ import subprocess
 
 from guest import (DATA, MEMHOG, UNIT, GuestTest, doctor, is_ready, journal, main_pid, read_config, run, scrape, show, systemctl,
                    unit_file, wait_ready, write_config)
+from harness import fileio
 from harness.wait import eventually, lost_if_it_fails
 
 NUMBERS = {"DAC_READ_SEARCH": 2, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34}  # linux/capability.h
 
 
 def status_of(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in f)
+    return dict(line.rstrip("\n").split(":\t", 1) for line in fileio.lines(f"/proc/{pid}/status"))
 
 
 class Running(GuestTest):
@@ -23,8 +23,7 @@ class Running(GuestTest):
         granted = sum(1 << NUMBERS[name] for name in unit_file.capabilities())
         self.assertEqual({status[name] for name in ("CapBnd", "CapEff", "CapPrm")}, {f"{granted:016x}"})
         self.assertEqual((status["CapAmb"], status["NoNewPrivs"], status["Seccomp"]), ("0" * 16, "1", "2"))
-        with open(f"/proc/{pid}/oom_score_adj") as f:
-            self.assertEqual(f.read().strip(), "-998")
+        self.assertEqual(fileio.read(f"/proc/{pid}/oom_score_adj").strip(), "-998")
         self.assertEqual(os.getpriority(os.PRIO_PROCESS, pid), -10)
         view = f"/proc/{pid}/root"
         self.assertEqual(os.listdir(f"{view}/home"), [])

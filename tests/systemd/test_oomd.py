@@ -3,6 +3,7 @@
 import os
 
 from guest import DATA, MEMHOG, UNIT, GuestTest, journal, run, scrape, show, systemctl
+from harness import fileio
 from harness.daemon import read_incidents
 from harness.wait import eventually, lost_if_it_fails
 
@@ -27,8 +28,7 @@ def kernel_kills():
     """All that the kernel's OOM killer has ever killed: of this boot, and below system.slice."""
     counts = {}
     for path in ("/proc/vmstat", "/sys/fs/cgroup/system.slice/memory.events"):
-        with open(path) as f:
-            counts[path] = dict(line.split() for line in f)["oom_kill"]
+        counts[path] = dict(line.split() for line in fileio.lines(path))["oom_kill"]
     return counts
 
 
@@ -37,8 +37,7 @@ class Oomd(GuestTest):
     def setUpClass(cls):
         super().setUpClass()
         os.makedirs(os.path.dirname(CONFIG), exist_ok=True)
-        with open(CONFIG, "w") as f:
-            f.write("[OOM]\nDefaultMemoryPressureDurationSec=1s\n")  # the least it takes
+        fileio.write(CONFIG, "[OOM]\nDefaultMemoryPressureDurationSec=1s\n")  # the least it takes
         systemctl("restart", "systemd-oomd.service")
 
     def test_its_kill_is_no_kill_of_the_kernel_s(self):

@@ -15,7 +15,7 @@ class Package(GuestTest):
         self.run_unit("upgraded.service", [MEMHOG, "--rate-mb-s", "0"], properties=["MemoryMax=40M"])
         incident = self.killed_unit("upgraded.service", "/system.slice/upgraded.service")
         write_config(read_config() + "# of the administrator\n")
-        kills = scrape().values("oomwitness_oom_kills_total", container="upgraded.service")
+        kills = scrape().values("oomwitness_oom_kills_total", k8s_container_name="upgraded.service")
         total, old = scrape().sum("oomwitness_oom_kills_total"), main_pid()
         dpkg("-i", f"{INPUT}/new.deb")
         self.assertEqual((package_status(), show(UNIT, "ActiveState")), ("installed", "active"))
@@ -27,7 +27,7 @@ class Package(GuestTest):
         self.assertNotIn("# of the newer version", text)
         self.assertTrue(os.path.exists(incident["_dir"]))
         with lost_if_it_fails():
-            self.assertEqual(scrape().values("oomwitness_oom_kills_total", container="upgraded.service"), kills)
+            self.assertEqual(scrape().values("oomwitness_oom_kills_total", k8s_container_name="upgraded.service"), kills)
             self.assertEqual(scrape().sum("oomwitness_oom_kills_total"), total)
 
     def test_2_an_upgrade_leaves_a_disabled_unit_disabled(self):

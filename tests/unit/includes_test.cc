@@ -82,8 +82,8 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["sinks"] = {"base",       "events", "model", "incident", "correlate",
                     "kubernetes", "store",  "pprof", "reader",   "sinks/s3"};
     map["web"] = {"base", "export", "pprof"};
-    map["web/site"] = {"base",  "events", "export", "facts",   "incident", "model",
-                       "pprof", "reader", "store",  "verdict", "web"};
+    map["web/site"] = {"base",  "events", "export", "facts", "incident", "model",
+                       "pprof", "reader", "report", "store", "verdict",  "web"};
     return map;
   }();
   return allowed;

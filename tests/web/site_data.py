@@ -9,7 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 
-from harness import protobuf  # noqa: E402 (the path to it is set above)
+from harness import fileio, protobuf  # noqa: E402 (the path to it is set above)
 
 MIB = 1 << 20
 FIXTURE = os.path.join(os.path.dirname(HERE), "fixtures/incidents/leak_with_endpoint.json")
@@ -73,7 +73,7 @@ def named_everywhere(name):
             "fillers": [{"runtime": "cpython", "kind": "holder", "name": name, "held_as": name, "path": [name], "operation_kind": "endpoint", "operation": name,
                          "bytes": MIB, "share": 0.5, "evidence": "analysis"}],
             "holders": [{"share": 0.9, "bytes": MIB, "owner": True, "component": name, "chain": [name, name], "rooted_ratio": 0.9, "samples": 9, "total_samples": 10}],
-            "goroutines": [{"count": 9, "state": name, "stack": [name, name]}], "goroutine_count": 9, "notes": [name],
+            "goroutines": [{"count": 900, "state": name, "stack": [name, name]}], "goroutine_count": 900, "notes": [name],
             "growth": growth(name, note=name)}
 
 
@@ -97,13 +97,20 @@ def contents(*files):
     return {"analyses": [analysis], "composition": {"named_ratio": 0.9, "as_of": analysis["time"], "parts": parts}}
 
 
+def trend(*judgements):
+    """incident.json's trend{} with a call site of each judgement."""
+    def figures(judgement):
+        return {"judgement": judgement, "readings": 5, "growth_share": 1.0, "first_live_bytes": MIB, "last_live_bytes": 9 * MIB, "first_held_bytes": MIB, "last_held_bytes": 9 * MIB}
+    return {"pid": 17, "span_seconds": 30.0, "suspects": judgements.count("leak"), "whole": figures("leak"), "points": [],
+            "sites": [{"frames": [f"main.site{i}", "main.main"], **figures(judgement)} for i, judgement in enumerate(judgements)]}
+
+
 class Site:
     """The incidents below `folder`; add() returns an id."""
 
     def __init__(self, folder):
         self.folder = folder
-        with open(FIXTURE, encoding="utf-8") as file:
-            self._pattern = json.load(file)
+        self._pattern = fileio.read_json(FIXTURE)
 
     def add(self, second, pod, cause="leak", namespace="shop", leak=80, with_profiles=True, stacks=None, **fields):
         """stacks: of both profiles, in place of a shop's."""
@@ -162,5 +169,4 @@ class Site:
 
     @staticmethod
     def _write(place, name, data):
-        with open(os.path.join(place, name), "wb") as file:
-            file.write(data)
+        fileio.write(os.path.join(place, name), data)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages that show what a running daemon knows, in a real browser beside one."""
+import json
 import os
+import re
 import shutil
 import sys
 
@@ -18,7 +20,7 @@ ROWS = "[...document.querySelectorAll('#main tbody tr')].map((row) => [...row.ce
 class Live(BrowserCase, E2eTest):
     def hold(self, name, limit_mib, held_mib):
         box = self.cgroup(name, limit_mib)
-        self.start([shutil.which("python3"), "-c", HOLDER, str(held_mib)], box)
+        self.start([shutil.which("python3"), "-c", HOLDER, str(held_mib)], box).wait_output("ready")
         return box.name
 
     def open(self, path):
@@ -33,6 +35,13 @@ class Live(BrowserCase, E2eTest):
         self.browser.wait(f"{ROWS}.some((row) => row[0].includes({name!r}))")
         return next(row for row in self.browser.run(ROWS) if name in row[0])
 
+    def answer_now(self, *containers):
+        self.browser.run("(window.fetch = async () => new Response(JSON.stringify(arguments[0]))) && 0", {"with_a_limit": len(containers), "containers": containers})
+
+    def meters(self):
+        """How good the browser takes the value of each to be, which is its colour."""
+        return re.findall(r"-webkit-meter-([a-z-]+)-value", json.dumps(self.browser.command("DOM.getDocument", {"depth": -1, "pierce": True})))
+
     def test_now_shows_who_is_near_a_limit_and_health_the_daemon(self):
         port = free_port()
         self.origin = f"http://localhost:{port}"
@@ -42,18 +51,31 @@ class Live(BrowserCase, E2eTest):
         self.assertGreaterEqual(int(row[1].removesuffix(" %")), 70)
         self.assertTrue(row[2].endswith("of 100 MiB"), row)
         self.row(hostile)
-        self.assertNotIn(far, self.text())
+        # Within an hour of its limit for as long as it starts.
+        self.browser.wait(f"!{ROWS}.some((row) => row[0].includes({far!r}))")
+        self.assertIn("Now", self.text("nav"))
         self.browser.click("#all")
         self.assertTrue(self.row(far)[2].endswith("of 400 MiB"))
         self.check_every_look("now", self.open_now)
-        self.browser.run("(window.fetch = async () => new Response(JSON.stringify(arguments[0]))) && 0", {"with_a_limit": 1, "containers": [
-            {"namespace": "shop", "pod": HOSTILE, "container": "web", "usage_bytes": 20 << 20, "limit_bytes": 100 << 20,
-             "growth_bytes_per_second": 1 << 20, "seconds_to_limit": 80, "suspected_leak": True,
-             "growing": {"name": HOSTILE, "first_bytes": 1 << 20, "last_bytes": 9 << 20, "seconds": 80}}]})
-        self.browser.wait("document.querySelector('#main').textContent.includes('1 of 1 containers')")  # it asks again by itself
-        self.assertEqual(self.row(HOSTILE), [f"shop/{HOSTILE}/web", "20 %", "20.0 MiB of 100 MiB", "1.00 MiB/s", "80 s",
-                                             f"suspected leak: {HOSTILE}, 1.00 MiB to 9.00 MiB in 80 s"])
+        leaks = {"namespace": "shop", "pod": HOSTILE, "container": "web", "usage_bytes": 20 << 20, "limit_bytes": 100 << 20, "near": "time",
+                 "growth_bytes_per_second": 1 << 20, "seconds_to_limit": 80, "suspected_leak": True,
+                 "growing": {"name": HOSTILE, "first_bytes": 1 << 20, "last_bytes": 9 << 20, "seconds": 80}}
+        later = {**leaks, "pod": "later", "seconds_to_limit": 1800, "suspected_leak": False, "growing": None}
+        idle = {**later, "pod": "idle", "seconds_to_limit": None, "growth_bytes_per_second": None, "suspected_leak": None, "near": None}
+        self.answer_now(leaks, later, idle)
+        self.browser.wait("document.querySelector('#main').textContent.includes('2 of 3 containers')")  # it asks again by itself
+        self.browser.click("#all")
+        self.browser.wait("document.querySelector('#main').textContent.includes('3 of 3 containers')")
+        self.assertEqual(self.browser.run(ROWS), [
+            [f"shop/{HOSTILE}/web", "20 %", "20.0 MiB of 100 MiB", "1.00 MiB/s", "80 s", f"suspected leak: {HOSTILE}, 1.00 MiB to 9.00 MiB in 80 s", "–"],
+            ["shop/later/web", "20 %", "20.0 MiB of 100 MiB", "1.00 MiB/s", "30 min", "no type grew steadily in the readings so far", "oomwitness capture --pod shop/later"],
+            ["shop/idle/web", "20 %", "20.0 MiB of 100 MiB", "–", "–", "too few readings to say what grows", "oomwitness capture --pod shop/idle"]])
+        self.assertEqual(self.browser.run("document.querySelector('#main tbody a').getAttribute('href')").split("&")[::2], ["/?namespace=shop", "container=web"])
+        self.assertEqual(self.meters(), ["even-less-good", "suboptimum", "optimum"])  # red, yellow and green
         self.assertIsNone(self.browser.run("window.owned"))
+        self.answer_now(idle)
+        self.browser.click("#all")  # once more: only those that are near
+        self.browser.wait("document.querySelector('#main').textContent.includes('None has used half of its limit')")
         self.open("/health")
         text = self.text()
         self.assertRegex(text, r"Daemon\s+[\d.]+ MiB resident")

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import urllib.parse
@@ -10,11 +12,11 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from browser_case import CONTRAST, LABELS, BrowserCase  # noqa: E402 (which sets the path of the next)
-from harness import tools  # noqa: E402
+from browser_case import CONTRAST, LABELS, SHOTS, BrowserCase  # noqa: E402 (which sets the path of the next)
+from harness import fileio, tools  # noqa: E402
 from harness.terminal import controls_in, on_terminal  # noqa: E402
 from harness.wait import eventually  # noqa: E402
-from site_data import PAYLOADS, Site, contents, growth, named_everywhere  # noqa: E402
+from site_data import PAYLOADS, Site, contents, growth, named_everywhere, trend  # noqa: E402
 
 
 FAULTY = """<body style="background: #fff"><h1>One</h1><h3 id="a">Three</h3><img src="data:,"><a href="/"></a><input id="a">
@@ -34,8 +36,7 @@ CHAIN = ["index.terms", " -> map[string]*term", ".posts -> []post"]
 class ChecksTest(BrowserCase):
     def test_every_fault_is_found(self):
         path = os.path.join(self.folder, "faulty.html")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(FAULTY)
+        fileio.write(path, FAULTY)
         self.browser.open(f"file://{path}", "document.readyState === 'complete'")
         found = "\n".join(self.browser.run(LABELS) + self.browser.run(CONTRAST))
         for fault in ("no name: <a", "no label: a", "no label: CANVAS", "twice: a", "no scope: Column", "broken word: Explained", "a table is read aloud", "no language", "no title", "no alt: <img",
@@ -44,23 +45,14 @@ class ChecksTest(BrowserCase):
             self.assertIn(fault, found)
 
 
-class PagesTest(BrowserCase):
+class SiteCase(BrowserCase):
+    """The pages of a folder without a daemon."""
     @classmethod
-    def prepare(cls):
-        site = Site(cls.folder)
-        cls.first = site.add(120, "cart-7d9f-abcde", leak=60, **contents("contents.pb.gz", "contents-before.pb.gz"))
-        cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
-        cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False, answer={
-            "sentence": "Kept by index.", "cause": "spike", "confidence": 0.7, "action": "Bound it.",
-            "culprit": {"claim": "keeps", "code": "index.terms", "path": CHAIN, "operation_kind": "", "operation": "", "share": 0.94, "bytes": None, "evidence": "holders"}},
-            holders=[{"share": 0.94, "bytes": 120 << 20, "owner": True, "chain": CHAIN, "rooted_ratio": 0.9, "samples": 90, "total_samples": 100}])
-        cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, stacks={("main.main", name, f"{name}/{name}.f"): 9 << 20},
-                                **named_everywhere(name)) for i, name in enumerate(PAYLOADS)]
-        cls.server = subprocess.Popen([tools.BINARY, "web", "--data-dir", cls.folder, "--listen", "127.0.0.1:0"],
-                                      stdout=subprocess.PIPE, text=True)
-        cls.addClassCleanup(cls.end, cls.server)
-        line = cls.server.stdout.readline()
-        cls.origin = re.fullmatch(re.escape(f"the incidents of {cls.folder} are on ") + r"(http://localhost:\d+)/ until this is interrupted\n", line)[1]
+    def serve(cls, folder):
+        server = subprocess.Popen([tools.BINARY, "web", "--data-dir", folder, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+        cls.addClassCleanup(cls.end, server)
+        line = server.stdout.readline()
+        cls.origin = re.fullmatch(re.escape(f"the incidents of {folder} are on ") + r"(http://localhost:\d+)/ until this is interrupted\n", line)[1]
 
     @staticmethod
     def end(process):
@@ -72,9 +64,40 @@ class PagesTest(BrowserCase):
         self.load(self.origin + path, self.origin + "/", then=ready)
         self.assert_readable(path)
 
+
+class PagesTest(SiteCase):
+    @classmethod
+    def prepare(cls):
+        site = Site(cls.folder)
+        cls.first = site.add(120, "cart-7d9f-abcde", leak=60, **contents("contents.pb.gz", "contents-before.pb.gz"))
+        cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
+        cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False, answer={
+            "sentence": "Kept by index.", "cause": "spike", "confidence": 0.7, "action": "Bound it.",
+            "culprit": {"claim": "keeps", "code": "index.terms", "path": CHAIN, "operation_kind": "", "operation": "", "share": 0.94, "bytes": None, "evidence": "holders"}},
+            holders=[{"share": 0.94, "bytes": 120 << 20, "owner": True, "chain": CHAIN, "rooted_ratio": 0.9, "samples": 90, "total_samples": 100}])
+        cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, stacks={("main.main", name, f"{name}/{name}.f"): 9 << 20},
+                                **named_everywhere(name)) for i, name in enumerate(PAYLOADS)]
+        cls.serve(cls.folder)
+
     def paths(self):
         return {"list": "/", "incident": f"/i/{self.second}", "flame": f"/i/{self.second}/flame", "growth": f"/i/{self.second}/flame?mode=growth",
-                "compare": f"/compare?a={self.first}&b={self.second}", "health": "/health"}
+                "compare": f"/compare?a={self.first}&b={self.second}", "choose": "/compare", "health": "/health"}
+
+    def test_the_pictures_of_the_readme_are_of_these_pages(self):
+        """OOMW_UPDATE_GOLDEN=1 takes them anew."""
+        readme = fileio.read(os.path.join(tools.TREE, "README.md"))
+        for name, size, path, ready in (("page-incident", (1200, 1020), f"/i/{self.second}", "document.querySelector('svg.timeline')"),
+                                        ("page-flame", (1200, 530), f"/i/{self.second}/flame", "document.querySelector('canvas').dataset.drawn > 5")):
+            self.browser.size(*size)
+            self.open(path, ready)
+            self.shoot(name)
+            picture = os.path.join(tools.TREE, f"docs/img/{name}.png")
+            if os.environ.get("OOMW_UPDATE_GOLDEN"):
+                shutil.copy(os.path.join(SHOTS, f"{name}.png"), picture)
+            self.assertIn(f"](docs/img/{name}.png)", readme)
+            data = fileio.read_bytes(picture)
+            self.assertEqual(struct.unpack(">II", data[16:24]), size)
+            self.assertLess(len(data), 150 << 10)
 
     def test_every_page_loads_in_both_colours_and_on_a_phone(self):
         for name, path in self.paths().items():
@@ -84,6 +107,7 @@ class PagesTest(BrowserCase):
         self.open("/", "document.querySelector('#results').dataset.matched")
         self.assertIn(f"{3 + len(PAYLOADS)} of {3 + len(PAYLOADS)} incidents", self.text())
         self.assertIn("×2", self.text())  # two of one workload in a row
+        self.assertEqual(self.text("nav").split(), ["Incidents", "Health"])  # nothing that only a daemon knows
         self.browser.click(".chips button:nth-of-type(1)")
         self.browser.wait("location.search.includes('cause=')")
         self.browser.type("#q", "search-0")
@@ -114,6 +138,15 @@ class PagesTest(BrowserCase):
         self.browser.run("((e) => { e.focus(); e.value = 'package'; e.dispatchEvent(new Event('change')); })(document.querySelector('#flame-by'))")
         self.browser.wait("!document.querySelector('p.note[role=status]').textContent.startsWith('Reading')")
         self.assertEqual(self.browser.run("[document.activeElement.id, document.activeElement.value]"), ["flame-by", "package"])
+
+    def test_two_incidents_are_chosen_where_the_address_names_none(self):
+        self.open("/compare")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('select')].map((e) => e.value)"), [self.hostile[-2], self.hostile[-1]])
+        self.open(f"/compare?b={self.second}")
+        self.browser.run(f"((e) => {{ e.value = '{self.first}'; }})(document.querySelector('#earlier'))")
+        self.browser.click("form button")
+        self.browser.wait("document.querySelector('canvas') && document.querySelector('canvas').dataset.drawn > 0")
+        self.assertEqual(self.browser.run("location.search"), f"?a={self.first}&b={self.second}")
 
     def test_more_rows_come_when_asked_for(self):
         self.open("/?limit=2&group=0", "document.querySelectorAll('#results tbody tr').length === 2")
@@ -371,3 +404,49 @@ class PagesTest(BrowserCase):
             flame = json.load(answer)["flame"]
         self.assertEqual(flame["total"], 90 << 20)
         self.assertEqual(flame["frames"][0][:4], [0, -1, 0, 90 << 20])
+
+
+class OtherProgramsTest(SiteCase):
+    """Incidents of one workload of which different things were read."""
+    @classmethod
+    def prepare(cls):
+        site = Site(cls.folder)
+        cls.typed = site.add(60, "job-0", with_profiles=False, growth=growth("sessions.py:15"), **contents("contents.pb.gz", "contents-before.pb.gz"))
+        cls.once = site.add(120, "job-0", with_profiles=False, **contents("contents.pb.gz"))
+        cls.native = site.add(180, "job-0", with_profiles=False, growth=growth("main"))
+        cls.bare = site.add(240, "job-0", with_profiles=False)
+        places = [{"count": 9, "state": "waiting", "stack": ["main.serve"]}]
+        cls.healthy = site.add(300, "api-0", goroutines=places, trend=trend("not_called", "not_called"))
+        cls.leaky = site.add(360, "api-0", goroutines=[{**places[0], "count": 100}], trend=trend("leak", "not_called"))
+        cls.serve(cls.folder)
+
+    def test_a_button_leads_to_a_graph_and_a_sentence_says_why_one_is_missing(self):
+        no_graph, no_growth = "No flame graph: neither a heap nor contents were read.", "No graph of what grew: there is no earlier reading, and growth was not sampled."
+        for incident, wanted, missing in ((self.typed, {"Flame graph": "/flame", "What grew": "/flame?mode=growth"}, []), (self.once, {"Flame graph": "/flame"}, [no_growth]),
+                                          (self.native, {"What grew": "/flame?capture=growth.pb.gz"}, [no_graph]), (self.bare, {}, [no_graph, no_growth]),
+                                          (self.leaky, {"Flame graph": "/flame", "What grew": "/flame?mode=growth"}, [])):
+            self.open(f"/i/{incident}")
+            buttons = self.browser.run("Object.fromEntries([...document.querySelectorAll('.links .button')].map((e) => [e.textContent, e.getAttribute('href')]))")
+            self.assertEqual(buttons.pop("Download all"), f"/i/{incident}.tar.gz")
+            self.assertEqual(buttons, {name: f"/i/{incident}{path}" for name, path in wanted.items()})
+            self.assertEqual([said for said in (no_graph, no_growth) if said in self.text()], missing)
+            for path in buttons.values():
+                self.open(path, "document.querySelector('canvas').dataset.drawn > 1")
+
+    def test_incidents_are_compared_where_both_have_a_profile_of_one_kind(self):
+        for incident, others in ((self.once, [self.typed]), (self.native, []), (self.leaky, [self.healthy])):
+            self.open(f"/i/{incident}")
+            self.assertIn("Other kills of this workload", self.text())
+            links = self.browser.run("[...document.querySelectorAll('a[href^=\"/compare\"]')].map((e) => e.getAttribute('href'))")
+            self.assertEqual(links, [f"/compare?a={other}&b={incident}" for other in others])
+            for link in links:
+                self.open(link, "document.querySelector('[role=status]').textContent.includes('Compared with incident')")
+
+    def test_what_says_nothing_is_left_out(self):
+        self.open(f"/i/{self.healthy}")
+        for title in ("Goroutines", "Call sites over time"):
+            self.assertNotIn(title, self.text())
+        self.open(f"/i/{self.leaky}")
+        for part in ("Goroutines", "Call sites over time", "main.site0", "Call sites that grew but are not shown to leak: 1"):
+            self.assertIn(part, self.text())
+        self.assertNotIn("main.site1", self.text())

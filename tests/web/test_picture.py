@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from browser_case import BrowserCase  # noqa: E402 (which sets the path of the next)
-from harness import tools  # noqa: E402
+from harness import fileio, tools  # noqa: E402
 from site_data import MIB, PAYLOADS, Site, profile, shop_stacks  # noqa: E402
 
 # Frames that are shown, as [left, right, name, fill]; CSS pixels of the window.
@@ -103,8 +103,7 @@ class PictureTest(BrowserCase):
 
     def test_bytes_of_a_function_itself_are_shaded(self):
         path = os.path.join(self.folder, "own.pb.gz")
-        with open(path, "wb") as file:
-            file.write(profile({("main.main", "main.keep"): 3 * MIB, ("main.main", "main.keep", "main.deep"): MIB}))
+        fileio.write(path, profile({("main.main", "main.keep"): 3 * MIB, ("main.main", "main.keep", "main.deep"): MIB}))
         self.open(self.render("own.svg", path))
         own, whole = self.browser.run("""(() => { const shade = document.querySelector('#frames .own');
           return [shade, shade.parentElement.querySelector('rect')].map((r) => Number(r.getAttribute('width'))); })()""")
@@ -116,8 +115,7 @@ class PictureTest(BrowserCase):
 
     def test_names_of_every_kind_stay_text(self):
         path = os.path.join(self.folder, "hostile.pb.gz")
-        with open(path, "wb") as file:
-            file.write(profile({("main.main", name): MIB for name in PAYLOADS}))
+        fileio.write(path, profile({("main.main", name): MIB for name in PAYLOADS}))
         self.open(self.render("hostile.svg", path))
         self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 1)
         self.assertEqual(self.browser.run("document.querySelectorAll('img, [onload], [onerror]').length"), 0)
@@ -131,11 +129,9 @@ class PictureTest(BrowserCase):
             self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 1)
 
     def test_a_picture_without_its_script_is_read_too(self):
-        with open(self.picture, encoding="utf-8") as file:
-            text = file.read()
+        text = fileio.read(self.picture)
         bare = os.path.join(self.folder, "bare.svg")
-        with open(bare, "w", encoding="utf-8") as file:
-            file.write(text[:text.index("<script>")] + "</svg>\n")
+        fileio.write(bare, text[:text.index("<script>")] + "</svg>\n")
         for width in (1280, 640):
             self.browser.size(width, 844)
             self.browser.open(f"file://{bare}", "document.querySelector('#frames')")
@@ -145,8 +141,7 @@ class PictureTest(BrowserCase):
 
     def test_what_grew_and_nothing_at_all(self):
         for name, stacks in (("before", shop_stacks(20)), ("after", shop_stacks(80, 3))):
-            with open(os.path.join(self.folder, name + ".pb.gz"), "wb") as file:
-                file.write(profile(stacks))
+            fileio.write(os.path.join(self.folder, name + ".pb.gz"), profile(stacks))
         before, after = (os.path.join(self.folder, name + ".pb.gz") for name in ("before", "after"))
         self.browser.colours("dark")
         self.open(self.render("diff.svg", after, "--diff-base", before))

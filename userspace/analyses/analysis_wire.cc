@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis_wire.h"
 
-#include <utility>
 #include <variant>
 #include <vector>
 

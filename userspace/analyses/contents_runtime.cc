@@ -39,6 +39,17 @@ std::uint64_t resident_bytes(const std::string& proc_root, ProcessKey process) {
   return fields.size() > 1 ? parse_u64(fields[1]).value_or(0) * page : 0;
 }
 
+// Who keeps a Go heap, as what fills it: for programs without a heap profile.
+void fill_by_holders(HeapAnalysed& analysed) {
+  std::uint64_t whole = 0;
+  for (const HeapHolder& holder : analysed.holders) {
+    if (holder.chain.empty()) continue;
+    analysed.fillers.push_back({"holder", holder.chain.front(), "", holder.bytes, holder.samples, holder.share});
+    whole += std::min(holder.bytes, std::uint64_t{1} << 56);
+  }
+  analysed.parts = {MemoryShare{"heap with a known holder", "go", whole, "holders"}};
+}
+
 HeapRead not_read(CaptureReason reason, std::string detail) {
   HeapRead read;
   read.failure = {reason, std::move(detail), {}};
@@ -101,7 +112,7 @@ HeapReading ContentsProcess::reading_of(const HeapAnalysed& analysed) const {
   reading.is_complete = true;
   reading.rate = 1;
   reading.whole_bytes = whole_of(analysed);
-  if (is_collected(analysed.of)) reading.collection = 0;
+  if (!are_contents_judged(analysed.of)) reading.collection = 0;
   reading.summary = std::string(to_string(analysed.of));
   const std::lock_guard lock(mutex_);
   kind_ = analysed.of;
@@ -227,7 +238,7 @@ HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadlin
   const auto files = ProcessFiles::open(config_.proc_root, process, wanted_libraries());
   if (!files) return not_read(CaptureReason::kGone, files.error().message);
   const auto known = of_image(process, files->image);
-  for (std::size_t row = kFirstRow; row < heap_analyses().size(); ++row) {
+  for (std::size_t row = config_.reads_go ? 0 : kFirstRow; row < heap_analyses().size(); ++row) {
     auto answer = analyse_heap(row, *files, reader_, memory_, deadline, {}, &cpu);
     if (answer && !*answer) continue;
     if (!answer) return not_read(answer.error().reason, answer.error().detail);
@@ -236,6 +247,7 @@ HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadlin
     HeapAnalysed& found = (*answer)->heap;
     found.of = analysis_of(row)->of;
     found.time = clock_.now();
+    if (found.of == RuntimeKind::kGo) fill_by_holders(found);
     if (!has_bytes(found)) return not_read(CaptureReason::kEmpty, "nothing in its memory has a name");
     HeapRead read;
     read.reading = known->reading_of(found);

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/memory_budget.h"
@@ -19,6 +18,9 @@
 #include "triggers/trend_schedule.h"
 
 namespace oomw {
+
+// Estimates, as of a Go heap by its holders, and figures that count dead objects are shown and never judged.
+[[nodiscard]] constexpr bool are_contents_judged(RuntimeKind of) { return of != RuntimeKind::kGo && !is_collected(of); }
 
 // What fills one process, as names that stay the same from one reading to the next.
 class ContentsProcess final : public RuntimeProcess {
@@ -68,6 +70,7 @@ class ContentsRuntime final : public Runtime {
   struct Config {
     std::string proc_root = "/proc";
     std::uint64_t least_bytes = kLeastBytes;
+    bool reads_go = false;  // too, by its holders
   };
   // Whether something more urgent wants to be analysed. Any thread; null: never.
   using IsBusy = std::function<bool()>;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

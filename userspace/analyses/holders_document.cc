@@ -2,7 +2,6 @@
 #include "analyses/holders_document.h"
 
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "base/json_text.h"

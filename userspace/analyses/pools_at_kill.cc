@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -76,4 +76,9 @@ std::string human_duration(Nanoseconds duration) {
   return seconds < 2 * kDay ? fmt::format("{} h", seconds / kHour) : fmt::format("{} d", seconds / kDay);
 }
 
+std::string age_text(WallTime time, WallTime now) {
+  const Nanoseconds age(now.ns - time.ns);
+  return age < std::chrono::seconds(5) ? "just now" : human_duration(age) + " ago";
+}
+
 }  // namespace oomw

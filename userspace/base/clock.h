@@ -59,5 +59,7 @@ class SystemClock final : public Clock {
 
 // "45 s", "12 min", "3 h", "4 d": one unit, rounded down; never negative.
 [[nodiscard]] std::string human_duration(Nanoseconds duration);
+// "4 min ago", "just now", "3 d ago"; a time in the future is "just now".
+[[nodiscard]] std::string age_text(WallTime time, WallTime now);
 
 }  // namespace oomw

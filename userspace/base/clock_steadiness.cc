@@ -3,8 +3,6 @@
 
 #include <ctime>
 
-#include <utility>
-
 namespace oomw {
 namespace {
 

@@ -124,6 +124,31 @@ std::string printable(std::string_view bytes, std::size_t max_chars) {
   return text;
 }
 
+std::string shortened(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const std::size_t most = max_bytes - std::min(max_bytes, kEllipsis.size());
+  std::size_t word = 0, whole = 0, statement = 0, open = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i <= most; ++i) {
+    const char c = text[i];
+    if (c == '`') is_quoted = !is_quoted;
+    if (c == '(' || c == '[') ++open;
+    if ((c == ')' || c == ']') && open > 0) --open;
+    if (c != ' ') continue;
+    word = i;
+    if (is_quoted || open > 0) continue;
+    whole = i;
+    if (i > 0 && text[i - 1] == '.') statement = i;
+  }
+  std::size_t end = most;
+  for (const std::size_t better : {word, whole, statement}) {
+    if (better > most / 2) end = better;
+  }
+  while (end > 0 && is_continuation(text[end])) --end;
+  while (end > 0 && std::string_view("\\*,;:.-> ").find(text[end - 1]) != std::string_view::npos) --end;
+  return std::string(text.substr(0, end)).append(kEllipsis.substr(0, max_bytes));
+}
+
 std::string to_file_component(std::string_view bytes, std::size_t max_bytes) {
   std::string name(bytes.substr(0, max_bytes));
   std::replace_if(

@@ -18,6 +18,11 @@ namespace oomw {
 // and line separators) as \xNN or \u{NNNN}, cut to max_chars with "..." .
 [[nodiscard]] std::string printable(std::string_view bytes, std::size_t max_chars = 256);
 
+// The beginning of a text, with "..." behind, cut where no name is: after a sentence, else between two words, outside
+// of backticks, parentheses and brackets. Within a word only where no such place is in the second half. At most
+// max_bytes; UTF-8 stays whole.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t max_bytes);
+
 // A file name component: [A-Za-z0-9._-], everything else '_', never empty, never starting with
 // '.' or '-', at most max_bytes.
 [[nodiscard]] std::string to_file_component(std::string_view bytes, std::size_t max_bytes = 64);

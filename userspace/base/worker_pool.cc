@@ -138,7 +138,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     });
   }
 
-  void stop() {
+  [[nodiscard]] bool finish() {
     std::unique_lock lock(mutex);
     stopping = true;
     wake.notify_all();
@@ -149,13 +149,11 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
       give_up_all_locked(clock.now());
     }
     ended.wait_for(lock, kParting, [this] { return std::ranges::all_of(workers, &Worker::has_ended); });
-    for (const Worker& worker : workers) {
-      if (worker.has_ended) {
-        pthread_join(worker.thread, nullptr);
-      } else {
-        pthread_detach(worker.thread);
-      }
-    }
+    std::erase_if(workers, [](const Worker& worker) {
+      if (worker.has_ended) pthread_join(worker.thread, nullptr);
+      return worker.has_ended;
+    });
+    return workers.empty();
   }
 };
 
@@ -167,7 +165,13 @@ WorkerPool::WorkerPool(std::string name, unsigned threads, std::size_t capacity,
   OOMW_CHECK(!impl_->workers.empty());
 }
 
-WorkerPool::~WorkerPool() { impl_->stop(); }
+WorkerPool::~WorkerPool() {
+  if (finish()) return;
+  const std::lock_guard lock(impl_->mutex);
+  for (const auto& worker : impl_->workers) pthread_detach(worker.thread);
+}
+
+bool WorkerPool::finish() { return impl_->finish(); }
 
 bool WorkerPool::post(std::function<void()> task) {
   {

@@ -18,7 +18,7 @@ namespace oomw {
 //   - the destructor stops intake, runs the queued tasks, and joins. If relieve() was ever called, the destructor does
 //     not wait for tasks that take longer than the `patience` given there; if they hold the last thread, the tasks
 //     queued behind them are dropped. A given-up thread has kParting to return, then it is detached until the process
-//     ends. The owner should end the process soon, because data that the task borrowed is being destroyed;
+//     ends. Once it returns it uses what its task borrowed: an owner for whom that matters asks finish() first;
 //   - thread stacks are 256 KiB: RSS is budgeted.
 class WorkerPool {
  public:
@@ -30,6 +30,8 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   [[nodiscard]] bool post(std::function<void()> task);
+  // What the destructor does first. False: a thread hangs on, so nothing that its task borrowed may be destroyed.
+  [[nodiscard]] bool finish();
   // For a stop that waits for nothing more: no task is accepted, and the queued ones are dropped.
   void close();
   [[nodiscard]] std::size_t queued() const;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
 #include "captures/capture_event.h"
 #include "model/pod_annotations.h"

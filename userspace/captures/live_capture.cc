@@ -2,7 +2,6 @@
 #include "captures/live_capture.h"
 
 #include <optional>
-#include <utility>
 
 #include "captures/capture_event.h"
 #include "captures/provenance.h"

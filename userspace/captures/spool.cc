@@ -10,7 +10,6 @@
 #include <iterator>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/copy_file.h"
 #include "base/files.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/java_text.h"
+#include "cli/java_subject.h"
 #include "cli/process_contents.h"
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
@@ -27,6 +29,10 @@ std::optional<int> capture_contents(const CommandLine& line, const Config& confi
   const std::string& path = line.output_path;
   if (path.empty()) {
     fmt::print("{}", to_text(*contents));
+    if (contents->found.of == RuntimeKind::kGo) {
+      fmt::print("It has no heap profile ({}). oomwitness holders --pid {} shows the chains to what keeps its heap.\n",
+                 why_no_profile, contents->pid);
+    }
     return kOk;
   }
   if (contents->profile.empty()) return std::nullopt;
@@ -67,7 +73,10 @@ int capture_command(const CommandLine& line, const Config& config) {
     if (may_be_contents) {
       if (const auto done = capture_contents(line, config, why)) return *done;
     }
-    return report(Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}", finished.process.pid, why)});
+    const char* const instead =
+        finished.of == RuntimeKind::kGo && !line.output_path.empty() ? "; without -o: who keeps its heap" : "";
+    return report(Error{::geteuid() == 0 ? ErrorCode::kUnavailable : ErrorCode::kPermission,
+                        fmt::format("no profile of pid {}: {}{}", finished.process.pid, why, instead)});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
   constexpr std::uint64_t kMaxBytes = 256u << 20;  // the most that the endpoint's configured limit may be

@@ -2,9 +2,9 @@
 #include "cli/process_contents.h"
 
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analyses/analysis_job.h"
 #include "base/estimate_text.h"
@@ -30,7 +30,6 @@ Result<ProcessContents> read_process_contents(const Config& config, const Captur
   reader::ReaderGroup reader(clock, {}, 1);
   std::string why = "no analysis knows this program";
   for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
-    if (heap_analyses()[row].of == RuntimeKind::kGo) continue;
     auto answer = analyse_heap(row, files, &reader, nullptr, clock.now() + kPatience);
     if (!answer) why = std::string(to_string(answer.error().reason)) + ": " + answer.error().detail;
     if (!answer || !*answer) continue;
@@ -52,6 +51,11 @@ std::string to_text(const ProcessContents& contents) {
     text += fmt::format("{:>10}  {}{}\n", human_bytes(part.bytes), part.name,
                         part.source.empty() ? "" : " (" + part.source + ")");
   }
+  for (const HeapHolder& holder : heap.holders) {
+    text += fmt::format("{:>10}  {:>6}  kept by {}\n", "~" + human_bytes(holder.bytes), percent(holder.share),
+                        fmt::join(holder.chain, " "));
+  }
+  if (heap.goroutine_count > 0) text += fmt::format("{} goroutines\n", heap.goroutine_count);
   text += "\n";
   for (const HeapFiller& filler : heap.fillers) {
     const bool is_counted = filler.bytes > 0;

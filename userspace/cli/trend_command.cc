@@ -6,9 +6,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -48,7 +45,7 @@ class Printer {
     progress_.clear();
     if (!first_) {
       first_ = reading.time;
-      fmt::print("{:>8}  {:>6}  {:>10}  {:>10}  {:>9}\n", "seconds", "gc", "live", "held", "buckets");
+      fmt::print("{:>8}  {:>6}  {:>10}  {:>10}  {:>9}\n", "seconds", "gc", "live", "held", "sites");
     }
     fmt::print("{:8.1f}  {:>6}  {:>10}  {:>10}  {:9}{}\n", to_seconds(reading.time - *first_),
                reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "?", human_bytes(reading.live_bytes),
@@ -80,17 +77,14 @@ class Printer {
 
 void print_site(const NamedSite& site) {
   const SiteTrend& t = site.trend;
-  fmt::print(
-      "\n  {} gained, more in {:.0f} % of the intervals and {:.0f} % of all pairs; {}/s ({} to {}); live {} -> {}\n",
-      human_signed_bytes(t.gained_bytes), t.growth_share * 100, t.pair_share * 100, human_signed_bytes(t.slope),
-      human_signed_bytes(t.slope_low), human_signed_bytes(t.slope_high), human_signed_bytes(t.first_bytes),
-      human_signed_bytes(t.last_bytes));
+  fmt::print("\n  {} -> {}, {}/s (between {} and {}); more than before in {:.0f} % of the readings\n",
+             human_signed_bytes(t.first_bytes), human_signed_bytes(t.last_bytes), human_signed_bytes(t.slope),
+             human_signed_bytes(t.slope_low), human_signed_bytes(t.slope_high), t.growth_share * 100);
   for (const std::string& frame : site.frames) fmt::print("      {}\n", frame);
 }
 
 // From the first reading to the last. No more is known of a heap with dead objects in it.
 void print_grown(const TrendFindings& findings) {
-  if (findings.of == RuntimeKind::kGo) return;
   fmt::print("\nwhat grew most from the first reading to the last{}:\n",
              findings.grown.empty() ? ": nothing that was listed" : "");
   for (const NamedSite& site : findings.grown) {
@@ -99,14 +93,24 @@ void print_grown(const TrendFindings& findings) {
   }
 }
 
+void print_unjudged(const TrendFindings& findings) {
+  print_grown(findings);
+  if (findings.of == RuntimeKind::kGo) {
+    fmt::print(
+        "This program has no heap profile: the amounts are estimated from a sample of its heap, by what keeps it. "
+        "oomwitness holders --pid {} shows the chains.\n",
+        findings.process.pid);
+    return;
+  }
+  fmt::print(
+      "Dead objects count until a collection frees them, so these figures cannot show a leak. What still grows over "
+      "several minutes (--interval 30 --count 20) is more likely to be kept.\n");
+}
+
 void print_findings(const TrendFindings& findings) {
   const LeakReport& report = findings.report;
   const bool is_go = findings.of == RuntimeKind::kGo;
-  if (is_collected(findings.of)) {
-    print_grown(findings);
-    fmt::print("dead objects are among them until a collection frees them: no leak is told from such figures\n");
-    return;
-  }
+  if (!findings.is_judged) return print_unjudged(findings);
   const std::string_view sites = is_go ? "call sites" : "names";
   fmt::print("\n{} readings {} in {:.0f} s; {} {}, {} of them worth a test\n", report.readings,
              is_go ? "with a collection between them" : "with a change between them", report.span_seconds,
@@ -125,7 +129,7 @@ void print_findings(const TrendFindings& findings) {
         1 / report.likely.front().chance);
   }
   for (const NamedSite& site : findings.likely) print_site(site);
-  print_grown(findings);
+  if (!is_go) print_grown(findings);
 }
 
 }  // namespace

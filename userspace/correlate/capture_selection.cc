@@ -2,7 +2,6 @@
 // Selects the captures that an incident carries.
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "correlate/capture_selection.h"
 

@@ -2,8 +2,6 @@
 #include "correlate/correlator.h"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 #include <variant>
 
 #include "incident/incident_facts.h"

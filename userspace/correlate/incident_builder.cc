@@ -15,7 +15,6 @@
 #include "correlate/limit_shares.h"
 #include "correlate/other_processes.h"
 #include "incident/incident_files.h"
-#include "incident/incident_notes.h"
 
 namespace oomw {
 namespace {

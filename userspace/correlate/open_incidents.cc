@@ -2,7 +2,6 @@
 #include "correlate/open_incidents.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace oomw {
 

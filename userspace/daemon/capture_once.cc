@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "captures/http_capture.h"
@@ -43,9 +45,15 @@ std::vector<CaptureTarget> targets_of(const Config& config, std::vector<std::int
   return targets;
 }
 
-bool is_selected(const ContainerIdentity& identity, const CaptureSelector& selector) {
-  if (!selector.container.empty()) return identity.id.starts_with(selector.container);
-  return !identity.pod_name.empty() && identity.pod_namespace + "/" + identity.pod_name == selector.pod;
+// A container by what lists call it: its id or the begin of it, its name, its unit, or its cgroup's path or the end of
+// it.
+bool is_selected(const ContainerIdentity& identity, const std::string& path, const CaptureSelector& selector) {
+  const std::string& wanted = selector.container;
+  if (wanted.empty()) {
+    return !identity.pod_name.empty() && identity.pod_namespace + "/" + identity.pod_name == selector.pod;
+  }
+  return (wanted.size() >= kMinPrefix && identity.id.starts_with(wanted)) || wanted == identity.name ||
+         wanted == identity.unit || wanted == base_name(path) || wanted == path;
 }
 
 Result<std::vector<std::int32_t>> pids_of_containers(const Config& config, const CaptureSelector& selector) {
@@ -54,20 +62,20 @@ Result<std::vector<std::int32_t>> pids_of_containers(const Config& config, const
   std::vector<std::int32_t> pids;
   std::set<std::string> containers;
   for (const CgroupFs::Entry& entry : entries) {
-    std::optional<ContainerIdentity> identity = identity_from_path(entry.path, config.sampler.nested);
-    if (!identity || identity->id.empty()) continue;
-    if (!selector.pod.empty()) {
-      if (Result<ContainerIdentity> named = read_bundle(config.sampler.bundles, *identity); named.has_value()) {
+    ContainerIdentity identity = identity_from_path(entry.path, config.sampler.nested).value_or(ContainerIdentity{});
+    if (!identity.id.empty() && !is_selected(identity, entry.path, selector)) {
+      if (Result<ContainerIdentity> named = read_bundle(config.sampler.bundles, identity); named.has_value()) {
         identity = std::move(*named);
       }
     }
-    if (!is_selected(*identity, selector)) continue;
-    containers.insert(identity->id);
+    if (!is_selected(identity, entry.path, selector)) continue;
+    containers.insert(identity.id.empty() ? entry.path : identity.id);
     const Result<std::vector<std::int32_t>> members = cgroups.processes(entry.path, kMaxProcesses);
     if (members.has_value()) pids.insert(pids.end(), members->begin(), members->end());
   }
   if (!selector.container.empty() && containers.size() > 1) {
-    return fail(ErrorCode::kInvalid, "container " + selector.container + " is ambiguous");
+    return fail(ErrorCode::kInvalid, fmt::format("{} containers are called {}; --pid or the id of one says which",
+                                                 containers.size(), printable(selector.container)));
   }
   if (pids.empty()) {
     const std::string& what = selector.pod.empty() ? selector.container : selector.pod;
@@ -84,9 +92,6 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
     }
     RETURN_IF_ERROR(key);
     return std::vector<std::int32_t>{*selector.pid};
-  }
-  if (!selector.container.empty() && selector.container.size() < kMinPrefix) {
-    return fail(ErrorCode::kInvalid, "a container id needs at least 6 characters");
   }
   return pids_of_containers(config, selector);
 }

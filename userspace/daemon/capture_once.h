@@ -15,7 +15,7 @@ namespace oomw {
 // The processes to capture with `oomwitness capture`; exactly one is set.
 struct CaptureSelector {
   std::optional<std::int32_t> pid;
-  std::string container;  // id or unique prefix
+  std::string container;  // 6 characters of an id or more, a name, a unit, a cgroup's path or its last component
   std::string pod;        // NAMESPACE/NAME
 };
 

@@ -155,7 +155,7 @@ void read_sinks(TableReader table, SinksConfig& sinks) {
   otlp.seconds("near_limit_seconds", sinks.otlp.near_limit_for, 1, 86400);
   otlp.flag("profiles", sinks.otlp.has_profiles);
   otlp.flag("metrics", sinks.otlp.has_metrics);
-  otlp.seconds("metrics_interval_seconds", sinks.otlp.metrics_interval, 1, 3600);
+  otlp.seconds("metrics_interval_seconds", sinks.otlp.metrics_interval, 0, 3600);
   otlp.reject_unknown();
   TableReader webhook = table.table("webhook");
   webhook.text("url", sinks.webhook.url);

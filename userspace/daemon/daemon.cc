@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -49,15 +48,19 @@ Daemon::~Daemon() {
   if (impl_->walk_captures) impl_->walk_captures->close();
   impl_->web.reset();
   impl_->pods.reset();
-  impl_->http_workers.reset();
-  impl_->live_worker.reset();
-  impl_->analysis_worker.reset();
-  if (impl_->trends) impl_->trends->stop_reading();
-  if (impl_->contents_trends) impl_->contents_trends->stop_reading();
-  impl_->walk_captures.reset();
+  bool hangs = false;
+  for (WorkerPool* pool : {impl_->http_workers.get(), impl_->live_worker.get(), impl_->analysis_worker.get()}) {
+    if (pool != nullptr && !pool->finish()) hangs = true;
+  }
+  for (HeapTrends* trends : {impl_->trends.get(), impl_->contents_trends.get()}) {
+    if (trends != nullptr && !trends->stop_reading()) hangs = true;
+  }
+  if (impl_->walk_captures && !impl_->walk_captures->finish()) hangs = true;
   impl_->writer_worker.reset();
   impl_->outboxes.clear();
   if (impl_->lock) impl_->lock->release();  // all is on disk: a daemon on standby may go on
+  // A thread that hangs in a file that does not answer goes on with what it borrowed, should it return before the end.
+  if (hangs) (void)impl_.release();
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::make(Config config, RunOptions options) {
@@ -97,6 +100,8 @@ Result<> Daemon::Impl::start() {
     return tl::make_unexpected(std::move(probed).error().with_context("no memory cgroups to watch"));
   }
   RETURN_IF_ERROR(open_data_dir());
+  node = node_name(config.kubernetes, process_environment());
+  if (node.empty()) node = host_name();
   publisher = std::make_unique<SnapshotPublisher>(*loop, clock, [this] { return build_snapshot(); });
   start_process_memory();
   RETURN_IF_ERROR(start_server());

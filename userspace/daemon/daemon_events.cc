@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
-#include "daemon/self_protection.h"
 #include "model/limit_scope.h"
 #include "model/pod_annotations.h"
 #include "store/incident_summary.h"

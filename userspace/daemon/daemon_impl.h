@@ -100,7 +100,7 @@ struct Daemon::Impl {
   std::vector<WatermarkCrossed> crossed;  // their cgroups are read once the batch is in
   std::optional<Alarm> correlator_alarm;
   bool is_first_snapshot_ready = false;
-  std::string boot_id;
+  std::string boot_id, node;
 
   // daemon_handover.cc
   std::optional<DataDirLock> lock;

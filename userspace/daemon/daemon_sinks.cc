@@ -42,8 +42,10 @@ void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
   otlp_metrics = make_otlp_metrics(config.sinks, context, read);
   otlp_metrics_at = clock.now();
   if (otlp_metrics) {
-    log::info("containers' memory is reported by OTLP every {} s",
-              config.sinks.otlp.metrics_interval / std::chrono::seconds(1));
+    log::info("containers' memory is reported by OTLP every {} s", to_seconds(otlp_metrics->interval()));
+  } else if (context.environment("OTEL_METRIC_EXPORT_INTERVAL")) {
+    log::warn(
+        "OTEL_METRIC_EXPORT_INTERVAL is set and no metrics go out by OTLP: OTEL_METRICS_EXPORTER=otlp turns them on");
   }
 }
 
@@ -54,7 +56,7 @@ void Daemon::Impl::report_memory() {
                                                  memory_events->mapping);
     for (OtlpRecord& record : records) memory_events->sender->offer(std::move(record));
   }
-  if (!otlp_metrics || clock.now() - otlp_metrics_at < config.sinks.otlp.metrics_interval) return;
+  if (!otlp_metrics || clock.now() - otlp_metrics_at < otlp_metrics->interval()) return;
   otlp_metrics_at = clock.now();
   otlp_metrics->offer(memory_report_of(pipeline->model(), wall_offset_ns(clock)));
 }

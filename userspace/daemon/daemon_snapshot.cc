@@ -9,7 +9,6 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
-#include "growth/growth_job.h"
 #include "model/share_owner.h"
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
@@ -86,6 +85,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   MetricsSnapshot snapshot;
   snapshot.built = snapshot.core_tick = clock.now();
   snapshot.ready = is_first_snapshot_ready;
+  snapshot.node = node;
   add_model(pipeline->model(), kMaxContainerSeries, snapshot, suspicions());
   if (process_memory) snapshot.process_memory = process_memory->newest(pipeline->model());
   add_trends(snapshot);

@@ -2,7 +2,6 @@
 #include "daemon/evidence_backlog.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "incident/incident_facts.h"
 #include "incident/incident_size.h"

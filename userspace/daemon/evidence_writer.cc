@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <thread>
-#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"

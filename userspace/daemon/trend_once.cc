@@ -2,7 +2,6 @@
 #include "daemon/trend_once.h"
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <utility>
 
@@ -31,17 +30,17 @@ class Watch {
         inspector_(clock_),
         go_(clock_, {.proc_root = config.proc_root, .inspector = &inspector_}, {}),
         reader_(clock_, {}, 1),
-        contents_(clock_, &reader_, nullptr, {.proc_root = config.proc_root, .least_bytes = 0}, {}) {}
+        contents_(clock_, &reader_, nullptr, {.proc_root = config.proc_root, .least_bytes = 0, .reads_go = true}, {}) {}
 
   // False: it could not be read; why_not() has the reason.
   [[nodiscard]] bool read(const CaptureTarget& target) {
     if (runtime_ != nullptr) return read_by(*runtime_, target);
     if (read_by(go_, target)) return true;
-    if (reason_ != CaptureReason::kNotGo) return false;
-    const std::string not_go = std::exchange(why_not_, {});
+    if (reason_ == CaptureReason::kGone || reason_ == CaptureReason::kPermission) return false;
+    const std::string no_profile = std::exchange(why_not_, {});
     contents_.set_processes({target.process});
     if (read_by(contents_, target)) return true;
-    why_not_ = not_go + "; what fills it: " + why_not_;
+    why_not_ = no_profile + "; what fills it: " + why_not_;
     return false;
   }
 
@@ -49,6 +48,7 @@ class Watch {
     TrendFindings findings;
     findings.process = process_->key;
     findings.of = process_->kind();
+    findings.is_judged = is_of_go() || are_contents_judged(findings.of);
     findings.report = find_leaks(trend_, std::nullopt, config_.trend.leak);
     const auto names = process_->names(clock_, clock_.now() + config_.live_timeout);
     findings.suspects = named(findings.report.suspects, *names);
@@ -57,6 +57,7 @@ class Watch {
     return findings;
   }
   [[nodiscard]] bool is_of_go() const { return runtime_ == &go_; }
+  [[nodiscard]] CaptureReason reason() const { return reason_; }
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
  private:
@@ -115,7 +116,7 @@ Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& s
   Watch watch(config, request);
   const auto target = std::ranges::find_if(targets, [&](const CaptureTarget& t) { return watch.read(t); });
   if (target == targets.end()) {
-    return fail(ErrorCode::kUnavailable,
+    return fail(watch.reason() == CaptureReason::kPermission ? ErrorCode::kPermission : ErrorCode::kUnavailable,
                 fmt::format("pid {} could not be read: {}", targets.front().process.pid, watch.why_not()));
   }
   if (request.wants_profiles && !watch.is_of_go()) {

@@ -28,14 +28,15 @@ struct NamedSite {
 struct TrendFindings {
   ProcessKey process;
   RuntimeKind of = RuntimeKind::kGo;
+  bool is_judged = true;  // no: estimates, or dead objects among them; only what grew is shown
   LeakReport report;
   std::vector<NamedSite> suspects, likely;  // the first few of the report's
   std::vector<NamedSite> grown;             // what grew most from the first reading to the last; Go: none
 };
 
-// A trend without a daemon, of the first selected process that can be read: its heap if it is a Go program, else what
-// fills it. Ends early if the process ends. An Error if not even one reading was taken, or if profiles are wanted of a
-// program that has none.
+// A trend without a daemon, of the first selected process that can be read: its heap profile if it is a Go program that
+// has one, else what fills it. Ends early if the process ends. An Error if not even one reading was taken, or if
+// profiles are wanted of a program that has none.
 [[nodiscard]] Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& selector,
                                                 const TrendRequest& request);
 

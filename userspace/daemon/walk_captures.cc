@@ -347,6 +347,11 @@ void WalkCaptures::close() {
   short_walkers_.close();
 }
 
+bool WalkCaptures::finish() {
+  const bool has_inspected = inspectors_.finish(), has_walked = walkers_.finish();
+  return short_walkers_.finish() && has_inspected && has_walked;
+}
+
 CaptureOutcome WalkCaptures::store_living(ReadingToStore stored, const RuntimeProcess& process) {
   const GoProcessPtr known = registry_.find(process.key);
   if (known.get() != &process) return store_reading(std::move(stored), process, patterns_, clock_);

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.h"
 #include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
@@ -77,6 +76,8 @@ class WalkCaptures {
   void tick(CaptureScheduler& scheduler);  // about once a second
   // At the end, when the loop has stopped: inspections and walks that have not begun are dropped.
   void close();
+  // Ends what is under way. False: a thread hangs on that uses this.
+  [[nodiscard]] bool finish();
 
   void add_metrics(GoProcessMetrics& metrics) const;
   void add_excesses(ShareExcesses& excesses) const;

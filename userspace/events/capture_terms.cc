@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events/capture_terms.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace oomw {

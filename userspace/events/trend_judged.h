@@ -50,9 +50,10 @@ struct TrendPoint {
   friend bool operator==(const TrendPoint&, const TrendPoint&) = default;
 };
 
-// Its maker bounds it by kMaxSites, kMaxFrames and kMaxPoints.
+// Its maker bounds it by kMaxSites, kMaxFrames and kMaxPoints. A decoder that calls itself stands between the
+// allocation and the program's own code with a dozen frames and more.
 struct TrendJudged {
-  static constexpr std::size_t kMaxSites = 5, kMaxFrames = 6, kMaxPoints = 32;
+  static constexpr std::size_t kMaxSites = 5, kMaxFrames = 32, kMaxPoints = 32;
 
   MonotonicTime time;
   ProcessKey process;

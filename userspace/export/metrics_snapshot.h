@@ -25,6 +25,7 @@ struct ContainerMetrics {
   GrowingContents growing;             // in a suspected one
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
+  bool is_removed = false;        // its cgroup is gone; kept for its kills
   bool has_hidden_kills = false;  // counted elsewhere, for want of room: 0 would be wrong
 };
 
@@ -109,6 +110,7 @@ struct ProcessMemoryMetrics {
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
   MonotonicTime built;
+  std::string node;  // its name; of a node without one, the machine's
   std::vector<ContainerMetrics> containers;
   std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
@@ -116,7 +118,7 @@ struct MetricsSnapshot {
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
   using ReaderJobs = std::map<std::pair<std::string, std::string>, std::uint64_t>;
-  ReaderJobs reader_jobs;  // reader_jobs_total{job, result}
+  ReaderJobs reader_jobs;  // reader_jobs_total{kind, result}
   std::uint64_t reader_starts = 0;
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off

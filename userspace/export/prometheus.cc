@@ -3,28 +3,19 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
+#include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "events/lost_stage.h"
-#include "export/label.h"
+#include "export/exposition.h"
 
 namespace oomw {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
 
 // Each {method, result, reason} that any run can end with.
 constexpr const char* kCaptures[][3] = {
@@ -43,60 +34,6 @@ constexpr const char* kCaptures[][3] = {
     {"http", "skipped", "cooldown"},
     {"http", "skipped", "budget"},
     {"http", "skipped", "page_cache"},
-};
-
-// One metric family under construction. Label values become fit for the exposition here, and a
-// label set that is there already is not added twice: one duplicate would fail the whole scrape.
-class Family {
- public:
-  // help: plain text; the serializer does not escape it. process_* are names that all exporters share.
-  Family(const std::string& name, std::string help, MetricType type)
-      : family_{(name.starts_with("process_") ? "" : "oomwitness_") + name, std::move(help), type, {}} {}
-
-  template <typename T>
-  void add(Labels labels, const T& value) {
-    ClientMetric metric;
-    metric.counter.value = metric.gauge.value = static_cast<double>(value);
-    add_metric(std::move(labels), std::move(metric));
-  }
-  template <typename T>
-  void add(Labels labels, const std::optional<T>& value) {
-    if (value.has_value()) add(std::move(labels), *value);
-  }
-  void add(const CaptureMetrics::Histogram& histogram) {
-    ClientMetric metric;
-    metric.histogram = to_prometheus(histogram);
-    add_metric({}, std::move(metric));
-  }
-
-  [[nodiscard]] std::string text() const {
-    if (!family_.metric.empty()) return prometheus::TextSerializer().Serialize({family_});
-    // The serializer leaves out a family without samples; a reader should still find its name.
-    const char* type = family_.type == MetricType::Counter ? "counter" : "gauge";
-    return "# HELP " + family_.name + " " + family_.help + "\n# TYPE " + family_.name + " " + type + "\n";
-  }
-
- private:
-  void add_metric(Labels labels, ClientMetric metric) {
-    for (ClientMetric::Label& label : labels) label.value = to_label(label.value);
-    if (!seen_.insert(labels).second) return;
-    metric.label = std::move(labels);
-    family_.metric.push_back(std::move(metric));
-  }
-
-  static ClientMetric::Histogram to_prometheus(const CaptureMetrics::Histogram& from) {
-    ClientMetric::Histogram to;
-    to.sample_sum = from.sum;
-    for (std::size_t i = 0; i <= from.bounds.size(); ++i) {
-      to.sample_count += i < from.counts.size() ? from.counts[i] : 0;
-      const bool is_last = i == from.bounds.size();
-      to.bucket.push_back({to.sample_count, is_last ? std::numeric_limits<double>::infinity() : from.bounds[i]});
-    }
-    return to;
-  }
-
-  MetricFamily family_;
-  std::set<Labels> seen_;
 };
 
 // Families of one sample without labels.
@@ -128,8 +65,9 @@ std::string by_label(const char* name, const char* help, const char* label, cons
   return family.text();
 }
 
+// Not `namespace`, `pod` and `container`: on Kubernetes those are Prometheus' labels of the target, the daemon's pod.
 Labels container_labels(const std::string& k8s_namespace, const std::string& pod, const std::string& container) {
-  return {{"namespace", k8s_namespace}, {"pod", pod}, {"container", container}};
+  return {{"k8s_namespace_name", k8s_namespace}, {"k8s_pod_name", pod}, {"k8s_container_name", container}};
 }
 
 Labels kill_labels(const KillLabels& kill) {
@@ -158,12 +96,12 @@ std::string kills(const MetricsSnapshot& snapshot) {
 }
 
 std::string reader_jobs(const MetricsSnapshot::ReaderJobs& jobs) {
-  Family family("reader_jobs_total", "Readings by the sandboxed reader process, by job and how they ended.",
+  Family family("reader_jobs_total", "Readings by the sandboxed reader process, by kind and how they ended.",
                 MetricType::Counter);
-  for (const auto& [key, count] : jobs) family.add(Labels{{"job", key.first}, {"result", key.second}}, count);
-  for (const char* job : {"profile_check", "walk", "report", "inspection", "live", "names"}) {
+  for (const auto& [key, count] : jobs) family.add(Labels{{"kind", key.first}, {"result", key.second}}, count);
+  for (const char* kind : {"profile_check", "walk", "report", "inspection", "live", "names"}) {
     for (const char* result : {"done", "busy", "failed", "timeout", "limit", "refused"}) {
-      family.add(Labels{{"job", job}, {"result", result}}, 0);
+      family.add(Labels{{"kind", kind}, {"result", result}}, 0);
     }
   }
   return family.text();
@@ -250,7 +188,9 @@ std::string pod_reclaim(const MetricsSnapshot& snapshot) {
   std::string text;
   const auto add = [&](const char* name, const char* help, auto member) {
     Family family(name, help, MetricType::Counter);
-    for (const P& p : snapshot.pods) family.add({{"namespace", p.k8s_namespace}, {"pod", p.pod}}, p.*member);
+    for (const P& p : snapshot.pods) {
+      family.add({{"k8s_namespace_name", p.k8s_namespace}, {"k8s_pod_name", p.pod}}, p.*member);
+    }
     text += family.text();
   };
   add("pod_reclaim_stall_seconds_total",
@@ -433,17 +373,36 @@ std::string live_figures(const LiveFigures& live) {
                  live.http_connections_cut);
 }
 
+// Each sample names its node: the address that a target is scraped at goes with its pod.
+std::string on_node(const std::string& node, const std::string& text) {
+  if (node.empty()) return text;
+  const std::string label = fmt::format("{{k8s_node_name={:?}", to_label(node));
+  std::string named;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t end = line.find_first_of("{ ");  // of the metric's name
+    if (!named.empty()) named += '\n';
+    if (line.starts_with('#') || end == std::string_view::npos) {
+      named += line;
+    } else {
+      named.append(line.substr(0, end)).append(label);
+      named.append(line[end] == '{' ? "," : "} ").append(line.substr(end + 1));
+    }
+  }
+  return named;
+}
+
 }  // namespace
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigures& live) {
-  return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
-         (snapshot.process_memory ? process_memory(*snapshot.process_memory) : "") + pod_reclaim(snapshot) +
-         losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
-         (snapshot.trend ? trend(*snapshot.trend) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
-         (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) +
-         (snapshot.memory_events ? memory_events(*snapshot.memory_events) : "") +
-         (snapshot.otlp_exports ? otlp_exports(*snapshot.otlp_exports) : "") + self(snapshot) + live_figures(live);
+  const std::string text =
+      kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
+      (snapshot.process_memory ? process_memory(*snapshot.process_memory) : "") + pod_reclaim(snapshot) +
+      losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
+      (snapshot.trend ? trend(*snapshot.trend) : "") + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
+      (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) +
+      (snapshot.memory_events ? memory_events(*snapshot.memory_events) : "") +
+      (snapshot.otlp_exports ? otlp_exports(*snapshot.otlp_exports) : "") + self(snapshot) + live_figures(live);
+  return on_node(snapshot.node, text);
 }
 
 }  // namespace oomw

@@ -44,10 +44,13 @@ ContainerMetrics metrics_of(const LabelSet& labels, const CgroupState& state, co
     metrics.limit_bytes = state.limit_bytes;
     metrics.nonreclaimable_bytes = state.nonreclaimable_bytes;
   }
+  metrics.is_removed = state.removed_at.has_value();
   // The growth towards a pod's limit is in the series of its containers, so that each has one alert.
   if (MemoryModel::is_pods_own(state)) return metrics;
-  metrics.growth_bytes_per_second = state.growth_bytes_per_second;
-  metrics.seconds_to_limit = seconds_to_limit(state, model);
+  if (!metrics.is_removed) {
+    metrics.growth_bytes_per_second = state.growth_bytes_per_second;
+    metrics.seconds_to_limit = seconds_to_limit(state, model);
+  }
   add_reclaim(state, metrics);
   return metrics;
 }

@@ -14,7 +14,6 @@
 #include "growth/code_jumps.h"
 #include "growth/code_names.h"
 #include "growth/code_texts.h"
-#include "runtimes/go/elf_file.h"
 
 namespace oomw::growth {
 namespace {

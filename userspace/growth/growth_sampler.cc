@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -17,7 +16,6 @@
 #include "base/log.h"
 #include "base/thread_setup.h"
 #include "base/victim_marks.h"
-#include "growth/unwound.h"
 #include "growth/watched_growth.h"
 
 namespace oomw {

@@ -2,7 +2,6 @@
 #include "growth/growth_shares.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 namespace oomw {

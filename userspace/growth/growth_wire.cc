@@ -2,6 +2,7 @@
 #include "growth/growth_wire.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/text.h"

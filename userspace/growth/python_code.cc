@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "base/text.h"
 #include "memory/present_pages.h"

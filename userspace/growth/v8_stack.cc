@@ -2,10 +2,8 @@
 #include "growth/v8_stack.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"

@@ -11,7 +11,6 @@
 #include <bpf/libbpf.h>
 #include <oomwitness/settings.h>
 
-#include "base/clock.h"
 #include "events/decode.h"
 
 namespace oomw {

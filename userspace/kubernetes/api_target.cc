@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/api_target.h"
 
+#include <sys/utsname.h>
+
 #include <cstdlib>
 
 #include "base/text.h"
@@ -41,11 +43,19 @@ Environment process_environment() {
   };
 }
 
+std::string host_name() {
+  utsname name{};
+  return uname(&name) == 0 ? name.nodename : "";
+}
+
+std::string node_name(const KubernetesConfig& config, const Environment& environment) {
+  return config.node_name.empty() ? environment(kNode).value_or("") : config.node_name;
+}
+
 Result<std::optional<ApiTarget>> find_api(const KubernetesConfig& config, const Environment& environment) {
   const bool is_outside = config.api_server.empty() && !environment(kHost);
   if (config.mode == KubernetesMode::kOff || (config.mode == KubernetesMode::kAuto && is_outside)) return std::nullopt;
-  ApiTarget target{server_of(config, environment), config.token_file, config.ca_file,
-                   config.node_name.empty() ? environment(kNode).value_or("") : config.node_name};
+  ApiTarget target{server_of(config, environment), config.token_file, config.ca_file, node_name(config, environment)};
   if (target.server.empty()) {
     return fail(ErrorCode::kInvalid, "no address: set kubernetes.api_server or KUBERNETES_SERVICE_HOST");
   }

@@ -34,6 +34,9 @@ struct ApiTarget {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 [[nodiscard]] Environment process_environment();
 
+[[nodiscard]] std::string host_name();  // the machine's; of a pod, its own name
+[[nodiscard]] std::string node_name(const KubernetesConfig& config, const Environment& environment);  // "": not set
+
 // nullopt: not wanted, or not in a cluster. kInvalid: wanted; the message names what is missing or wrong.
 [[nodiscard]] Result<std::optional<ApiTarget>> find_api(const KubernetesConfig& config, const Environment& environment);
 

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string>
 
 #include "base/files.h"
 #include "base/proc_stat.h"

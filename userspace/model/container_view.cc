@@ -59,7 +59,7 @@ bool is_near_limit(const CgroupState& state, const MemoryModel& model) {
 // The headroom below the limit that will stop it first, divided by its growth; none while it does not grow.
 std::optional<double> seconds_to_limit(const CgroupState& state, const MemoryModel& model) {
   const auto limit = model.effective_limit(state.id);
-  if (!limit || !state.growth_bytes_per_second || *state.growth_bytes_per_second <= 0) return std::nullopt;
+  if (!limit || !state.growth_bytes_per_second || *state.growth_bytes_per_second < 1) return std::nullopt;
   const std::uint64_t headroom = limit->limit_bytes - std::min(limit->limit_bytes, limit->usage_bytes);
   return static_cast<double>(headroom) / *state.growth_bytes_per_second;
 }

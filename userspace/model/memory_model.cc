@@ -30,6 +30,14 @@ void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std
   state.nonreclaimable_bytes.reset();
 }
 
+// By the readings of half a minute: an allocator grows by bursts, and the kernel's rate, of 40 ms, is that of one
+// (seen: 4 to 14 times the program's). It counts while there is no second reading.
+void update_growth(CgroupState& state, std::optional<double> of_the_moment) {
+  constexpr Nanoseconds kWindow = std::chrono::seconds(30);
+  const auto growth = state.series.growth_bytes_per_second(kWindow);
+  if (growth || of_the_moment) state.growth_bytes_per_second = growth ? growth : of_the_moment;
+}
+
 // A container that hovers at its limit reports a time to limit once a second. These reports must not push out those of
 // the levels it crossed.
 void remember(std::vector<WatermarkCrossed>& marks, const WatermarkCrossed& mark) {
@@ -59,10 +67,7 @@ void MemoryModel::on(const WatermarkCrossed& e) {
   if (state == nullptr) return;
   note_usage(*state, e.time, e.usage_bytes, e.limit_bytes);
   remember(state->watermarks, e);
-  if (e.growth_bytes_per_second) {
-    state->growth_bytes_per_second = e.growth_bytes_per_second;
-    state->growth_at = e.time;
-  }
+  update_growth(*state, e.growth_bytes_per_second);
 }
 
 void MemoryModel::on(const ProcessExec& e) { processes_.on_exec(e); }
@@ -120,9 +125,7 @@ void MemoryModel::on(const MemorySampled& e) {
   state->sampled_at = e.time;
   state->usage_bytes = e.usage_bytes;
   state->nonreclaimable_bytes = e.nonreclaimable_bytes;
-  const bool kernel_knows = state->growth_bytes_per_second && e.time - state->growth_at < kGrowthTrust;
-  if (kernel_knows && state->growth_at.ns != 0) return;
-  if (auto growth = state->series.growth_bytes_per_second(kGrowthWindow)) state->growth_bytes_per_second = growth;
+  update_growth(*state, std::nullopt);
 }
 
 void MemoryModel::on(const ContainerIdentified& e) {

@@ -48,7 +48,6 @@ struct CgroupState {
   MonotonicTime resident_at;
 
   std::optional<double> growth_bytes_per_second;
-  MonotonicTime growth_at;  // when the kernel reported it; readings take over kGrowthTrust later
   Series series;
   // Oldest first, kMaxWatermarks at most: a full list drops its oldest time to limit, else its oldest level.
   std::vector<WatermarkCrossed> watermarks;
@@ -85,10 +84,6 @@ class MemoryModel {
   static constexpr std::size_t kMaxLostStages = 64;
   // Deepest hierarchy walked. The kernel's default for cgroup.max.depth is no limit; real hierarchies are < 16 deep.
   static constexpr std::size_t kMaxDepth = 64;
-  // The kernel's growth figure is an average over tens of milliseconds; samples, a second apart at best, are more
-  // accurate only after this long.
-  static constexpr Nanoseconds kGrowthTrust = std::chrono::seconds(2);
-  static constexpr Nanoseconds kGrowthWindow = std::chrono::seconds(5);
 
   void apply(const Event& event);
   // O(expired): call about once a second.

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <utility>
 
 #include "base/files.h"
 #include "base/proc_stat.h"

@@ -23,9 +23,9 @@ namespace oomw {
 
 namespace {
 
-std::string percent_text(std::optional<std::uint64_t> part, const Incident& incident) {
-  if (!part || incident.limit_bytes.value_or(0) == 0) return "";
-  return fmt::format("{:.0f} %", static_cast<double>(*part) / static_cast<double>(*incident.limit_bytes) * 100);
+std::string percent_of(std::optional<std::uint64_t> part, std::optional<std::uint64_t> whole, int decimals = 1) {
+  if (!part || whole.value_or(0) == 0) return "";
+  return fmt::format("{:.{}f} %", static_cast<double>(*part) / static_cast<double>(*whole) * 100, decimals);
 }
 
 // Each container's share of the pod's limit; "" without shares.
@@ -36,13 +36,13 @@ std::string shares_section(const Incident& incident) {
       "|\n|---|---:|---:|---:|\n";
   for (const LimitShare& share : incident.limit_shares) {
     text += fmt::format("| {} | {} | {} | {} |\n", to_markdown(share.container), bytes_or_unknown(share.usage_bytes),
-                        percent_text(share.usage_bytes, incident),
+                        percent_of(share.usage_bytes, incident.limit_bytes, 0),
                         share.limit_bytes ? human_bytes(*share.limit_bytes) : "none known");
   }
   const std::uint64_t rest = unexplained_bytes(incident);
   if (rest != 0) {
     text += fmt::format("| not explained by these readings | {} | {} | |\n", human_bytes(rest),
-                        percent_text(rest, incident));
+                        percent_of(rest, incident.limit_bytes, 0));
   }
   return text + "\n";
 }
@@ -52,11 +52,6 @@ struct TimelineRow {
   std::string what;
   std::optional<std::uint64_t> usage_bytes;
 };
-
-std::string percent_of(const std::optional<std::uint64_t>& part, const std::optional<std::uint64_t>& whole) {
-  if (!part || !whole || *whole == 0) return "";
-  return fmt::format("{:.1f} %", static_cast<double>(*part) / static_cast<double>(*whole) * 100);
-}
 
 std::string lead_text(double seconds) {
   return fmt::format("{:.3f} s {}", std::abs(seconds), seconds < 0 ? "after" : "before");
@@ -228,8 +223,7 @@ std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) 
          trend_section(incident) +
          (incident.collector ? collector_section(*incident.collector, incident.limit_bytes) : "") +
          reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
-         captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) + files_section(incident) +
-         fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));
+         captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) + files_section(incident);
 }
 
 }  // namespace oomw

@@ -2,7 +2,6 @@
 #include "report/report_memory.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "base/text.h"
 #include "incident/growth_pattern.h"
 #include "report/file_link.h"
+#include "verdict/owner_answer.h"
 
 namespace oomw {
 namespace {
@@ -98,20 +98,21 @@ std::string contents_name(const TrendSite& site) {
 std::string contents_trend_section(const Incident& incident) {
   if (!incident.contents_trend || incident.contents_trend->points.empty()) return "";
   const IncidentTrend& trend = *incident.contents_trend;
+  if (trend.sites.empty() && trend.whole.last_held_bytes <= trend.whole.first_held_bytes) return "";
   const auto seconds = [&](const IncidentTrend::Point& point) {
     return static_cast<double>(incident.time.ns - point.time.ns) / 1e9;
   };
   std::string text = fmt::format(
-      "## What grew, by name\n\n{} readings, from {:.0f} s to {:.1f} s before the kill. Names that keep growing: "
-      "{}.\n\n"
-      "| at first | at last | keeps growing | what |\n|---:|---:|---|---|\n",
-      trend.points.size(), seconds(trend.points.front()), seconds(trend.points.back()), trend.suspects);
+      "## What grew, by name\n\n{} readings, from {:.0f} s to {:.1f} s before the kill.{}\n\n"
+      "| at first | at last | what |\n|---:|---:|---|\n",
+      trend.points.size(), seconds(trend.points.front()), seconds(trend.points.back()),
+      trend.suspects == 0 ? "" : fmt::format(" Names that keep growing: {}.", trend.suspects));
   for (const TrendSite& site : trend.sites) {
-    text += fmt::format("| {} | {} | {} | {} |\n", human_bytes(site.figures.first_held_bytes),
-                        human_bytes(site.figures.last_held_bytes),
-                        site.figures.judgement == "leak" ? "yes" : "not shown", contents_name(site));
+    text += fmt::format("| {} | {} | {}{} |\n", human_bytes(site.figures.first_held_bytes),
+                        human_bytes(site.figures.last_held_bytes), contents_name(site),
+                        site.figures.judgement == "leak" ? " (keeps growing)" : "");
   }
-  return text + fmt::format("| {} | {} | | the whole process |\n\n", human_bytes(trend.whole.first_held_bytes),
+  return text + fmt::format("| {} | {} | the whole process |\n\n", human_bytes(trend.whole.first_held_bytes),
                             human_bytes(trend.whole.last_held_bytes));
 }
 
@@ -210,6 +211,7 @@ std::string at_kill_text(const Incident& incident) {
 }
 
 std::string goroutines_section(const Incident& incident) {
+  if (!goroutines_matter(incident)) return "";
   if (incident.goroutines.empty()) {
     const std::string at_kill = at_kill_text(incident);
     return at_kill.empty() ? "" : "## Goroutines\n\n" + at_kill;

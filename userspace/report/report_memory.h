@@ -9,7 +9,7 @@
 namespace oomw {
 
 // "## Who keeps the memory", "## What fills the memory", "## Parts of the memory" and "## Goroutines": those that the
-// incident knows something for; "" without.
+// incident knows something for, goroutines only where goroutines_matter(); "" without.
 [[nodiscard]] std::string memory_sections(const Incident& incident);
 
 }  // namespace oomw

@@ -34,13 +34,8 @@ std::string slope_text(const TrendFigures& figures) {
   return text;
 }
 
-// Of a call site, for a person: "not_called" is a name for programs.
-std::string judgement_text(const std::string& judgement) {
-  return judgement == "not_called" ? "not shown to leak" : to_markdown(judgement);
-}
-
 std::string site_row(const std::string& name, const TrendFigures& figures) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, judgement_text(figures.judgement),
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, to_markdown(figures.judgement),
                      human_bytes(figures.first_live_bytes), human_bytes(figures.last_live_bytes),
                      human_bytes(figures.last_held_bytes), slope_text(figures));
 }
@@ -138,15 +133,22 @@ std::string next_steps_section(const Incident& incident) {
 std::string trend_section(const Incident& incident) {
   if (!incident.trend || incident.trend->points.empty()) return "";
   const IncidentTrend& trend = *incident.trend;
+  if (trend.suspects == 0 && trend.whole.last_live_bytes <= trend.whole.first_live_bytes) return "";
+  std::string rows;
+  std::size_t grown = trend.sites.size();
+  for (const TrendSite& site : trend.sites) {
+    if (site.figures.judgement != "not_called") rows += site_row(call_site_name(site), site.figures), --grown;
+  }
   std::string text = fmt::format(
       "## The Go heap over time\n\n{} readings of pid {}, {} of which count (a collection published between them), "
-      "over "
-      "{:.0f} s. Call sites that leak: {}.\n\n| call site | judged | live at first | live at last | held at last | "
-      "growth of live "
-      "(interval) |\n|---|---|---|---|---|---|\n",
-      trend.points.size(), trend.pid, trend.whole.readings, trend.span_seconds, trend.suspects);
-  for (const TrendSite& site : trend.sites) text += site_row(call_site_name(site), site.figures);
-  return text + site_row("the whole heap", trend.whole) + "\n" + points_table(incident) + "\n";
+      "over {:.0f} s.",
+      trend.points.size(), trend.pid, trend.whole.readings, trend.span_seconds);
+  if (trend.suspects != 0) text += fmt::format(" Call sites that leak: {}.", trend.suspects);
+  if (grown != 0) text += fmt::format(" Call sites that grew but are not shown to leak: {}.", grown);
+  return text +
+         "\n\n| call site | judged | live at first | live at last | held at last | growth of live (interval) |\n"
+         "|---|---|---|---|---|---|\n" +
+         rows + site_row("the whole heap", trend.whole) + "\n" + points_table(incident) + "\n";
 }
 
 }  // namespace oomw

@@ -37,7 +37,7 @@ std::string workload_text(const Incident& incident) {
 std::string answer_text(const Incident& incident) {
   if (incident.answer) {
     const std::string& action = incident.answer->action;
-    return " " + printable(incident.answer->sentence, kMaxAnswer) +
+    return " " + printable(shortened(incident.answer->sentence, kMaxAnswer), kMaxAnswer) +
            (action.empty() ? "" : " What to do: " + printable(action, kMaxAction)) +
            (incident.answer->again.empty() ? "" : " " + printable(incident.answer->again, kMaxAction));
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/clock.h"
 #include "model/memory_model.h"
 #include "sinks/container_usage.h"
 

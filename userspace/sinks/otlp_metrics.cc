@@ -15,13 +15,14 @@ std::string joined(std::string body, std::string next, bool is_json) {
 }  // namespace
 
 OtlpMetrics::OtlpMetrics(bool is_json, Post post, OtlpMapping mapping, ReadProcess read_process,
-                         std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock)
+                         std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock, Nanoseconds interval)
     : is_json_(is_json),
       post_(std::move(post)),
       mapping_(std::move(mapping)),
       read_process_(std::move(read_process)),
       stopping_(std::move(stopping)),
-      start_(clock.wall_now()) {}
+      start_(clock.wall_now()),
+      interval_(interval) {}
 
 OtlpMetrics::~OtlpMetrics() {
   thread_.close();

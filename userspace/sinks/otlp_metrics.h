@@ -37,13 +37,15 @@ class OtlpMetrics {
 
   // clock outlives this. `stopping`: what post looks at while it waits; set when this ends.
   OtlpMetrics(bool is_json, Post post, OtlpMapping mapping, ReadProcess read_process,
-              std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock);
+              std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock,
+              Nanoseconds interval = std::chrono::seconds(60));
   ~OtlpMetrics();
   OtlpMetrics(const OtlpMetrics&) = delete;
   OtlpMetrics& operator=(const OtlpMetrics&) = delete;
 
-  void offer(MemoryReport report);               // returns at once
-  [[nodiscard]] OtlpMetricsStats stats() const;  // any thread
+  [[nodiscard]] Nanoseconds interval() const { return interval_; }  // at which whoever offers does so
+  void offer(MemoryReport report);                                  // returns at once
+  [[nodiscard]] OtlpMetricsStats stats() const;                     // any thread
 
  private:
   void send_newest();
@@ -56,6 +58,7 @@ class OtlpMetrics {
   const ReadProcess read_process_;
   const std::shared_ptr<std::atomic<bool>> stopping_;
   const WallTime start_;
+  const Nanoseconds interval_;
 
   mutable std::mutex mutex_;  // of the next ones
   std::optional<MemoryReport> waiting_;

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "pprof/profile.h"
 #include "sinks/otlp_resource.h"
 #include "sinks/otlp_settings.h"

@@ -108,7 +108,7 @@ std::string body_of(const Incident& incident) {
   std::string body = "OOM kill of " + printable(who_of(incident), kMaxText);
   if (incident.pod && !incident.pod->node.empty()) body += " on node " + printable(incident.pod->node);
   if (incident.limit_bytes) body += ", limit " + human_bytes(*incident.limit_bytes);
-  if (incident.answer) return body + ": " + printable(incident.answer->sentence, kMaxText);
+  if (incident.answer) return body + ": " + printable(shortened(incident.answer->sentence, kMaxText), kMaxText);
   return body + (incident.verdict ? ". Likely cause: " + printable(incident.verdict->cause) + "." : ".");
 }
 

@@ -105,6 +105,15 @@ Result<> read_environment(const Variables& variables, OtlpSettings& settings) {
   return {};
 }
 
+Result<Nanoseconds> interval_of(const SinksConfig::Otlp& config, const Variables& variables) {
+  constexpr std::uint64_t kDefaultMs = 60'000, kLeastMs = 1'000, kMostMs = 3'600'000;
+  if (config.metrics_interval > Nanoseconds{0}) return config.metrics_interval;
+  const std::string text = variables.plain("OTEL_METRIC_EXPORT_INTERVAL");
+  const auto ms = text.empty() ? std::optional(kDefaultMs) : parse_u64(text);
+  if (ms && *ms >= kLeastMs && *ms <= kMostMs) return Nanoseconds(std::chrono::milliseconds(*ms));
+  return fail(ErrorCode::kInvalid, "OTEL_METRIC_EXPORT_INTERVAL must be milliseconds, 1000 to 3600000");
+}
+
 Result<std::optional<OtlpSettings>> settings_of(const SinksConfig::Otlp& config, const Variables& variables,
                                                 std::string url) {
   OtlpSettings settings;
@@ -136,7 +145,10 @@ Result<std::optional<OtlpSettings>> find_otlp_metrics(const SinksConfig::Otlp& c
   std::string url = url_of(config.has_metrics ? config.endpoint : "", variables, kMetrics);
   if (url.empty()) url = url_of(config.endpoint, variables, kMetrics);
   if (url.empty()) return fail(ErrorCode::kInvalid, "metrics are wanted, and no endpoint is set");
-  return settings_of(config, variables, std::move(url));
+  auto settings = settings_of(config, variables, std::move(url));
+  if (!settings) return settings;
+  ASSIGN_OR_RETURN((*settings)->interval, interval_of(config, variables));
+  return settings;
 }
 
 Result<std::optional<OtlpSettings>> find_otlp_profiles(const SinksConfig::Otlp& config,

@@ -13,7 +13,8 @@ namespace oomw {
 struct OtlpSettings {
   HttpEndpoint endpoint;
   bool is_gzip = true;
-  bool is_json = false;  // http/json instead of http/protobuf
+  bool is_json = false;     // http/json instead of http/protobuf
+  Nanoseconds interval{0};  // between two reports of metrics; of other signals not used
 };
 
 // Where log records go: by the configuration, else by the variables of the OpenTelemetry specification (ENDPOINT,
@@ -25,6 +26,7 @@ struct OtlpSettings {
 
 // The same for metrics, by OTEL_EXPORTER_OTLP_METRICS_* and OTEL_METRICS_EXPORTER. They are on only where somebody asks
 // for them: by the configuration, by OTEL_METRICS_EXPORTER=otlp or by an endpoint of their own.
+// OTEL_METRIC_EXPORT_INTERVAL is obeyed unless the configuration has an interval.
 [[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_metrics(const SinksConfig::Otlp& config,
                                                                     const Environment& environment);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/otlp_values.h"
 
-#include <string>
 #include <type_traits>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/outbox_queue.h"
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/sink_set.h"
-
-#include <sys/utsname.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -27,8 +23,7 @@ OtlpMapping mapping_of(const SinksConfig& config) {
   mapping.has_service_from_labels = config.otlp.has_service_from_labels;
   mapping.has_profiles = config.otlp.has_profiles;
   mapping.artifacts_url = artifacts_url_of(config);
-  utsname name{};
-  if (uname(&name) == 0) mapping.host_name = name.nodename;
+  mapping.host_name = host_name();
   return mapping;
 }
 
@@ -177,7 +172,8 @@ std::unique_ptr<OtlpMetrics> make_otlp_metrics(const SinksConfig& config, const 
   const auto settings = find_otlp_metrics(config.otlp, context.environment);
   if (!settings || !*settings) return nullptr;
   return std::make_unique<OtlpMetrics>((*settings)->is_json, noted_poster(kMetricsSignal, **settings, context),
-                                       mapping_of(config), std::move(read_process), context.stopping, *context.clock);
+                                       mapping_of(config), std::move(read_process), context.stopping, *context.clock,
+                                       (*settings)->interval);
 }
 
 }  // namespace oomw

@@ -19,8 +19,8 @@ struct SinksConfig {
     bool has_memory_events = true;
     Nanoseconds near_limit_for = std::chrono::minutes(5);
     bool has_profiles = false;
-    bool has_metrics = false;  // else only if the environment asks for them
-    Nanoseconds metrics_interval = std::chrono::seconds(60);
+    bool has_metrics = false;         // else only if the environment asks for them
+    Nanoseconds metrics_interval{0};  // 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60 s
   };
   struct Webhook {
     std::string url, headers_file, ca_file;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kTimeLength = 16;  // 20261121T030405Z
 constexpr std::size_t kShortIdLength = 8;
+constexpr std::size_t kLeastLength = kTimeLength + 1 + kShortIdLength;
 constexpr std::string_view kTemporaryPrefix = ".tmp-";
 
 }  // namespace
@@ -24,12 +25,13 @@ std::optional<WallTime> time_of_directory(std::string_view name) {
 }
 
 bool is_incident_directory(std::string_view name) {
-  if (name.size() < kTimeLength + 1 + kShortIdLength || !time_of_directory(name)) return false;
+  if (name.size() < kLeastLength || !time_of_directory(name)) return false;
   const std::string_view short_id = name.substr(name.size() - kShortIdLength);
   return name[kTimeLength] == '-' && name[name.size() - kShortIdLength - 1] == '-' && is_lower_hex(short_id);
 }
 
 std::string id_of_directory(std::string_view name) {
+  if (name.size() < kLeastLength) return "";
   return fmt::format("{}-{}", name.substr(0, kTimeLength), name.substr(name.size() - kShortIdLength));
 }
 

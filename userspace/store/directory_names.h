@@ -14,7 +14,7 @@ inline constexpr const char* kIncidentFile = "incident.json";
 
 // "20261121T030405Z-...-1a2b3c4d"
 [[nodiscard]] bool is_incident_directory(std::string_view name);
-// "20261121T030405Z-1a2b3c4d" of such a name.
+// "20261121T030405Z-1a2b3c4d" of such a name; "" of one that is too short to be such.
 [[nodiscard]] std::string id_of_directory(std::string_view name);
 [[nodiscard]] std::optional<WallTime> time_of_directory(std::string_view name);
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -62,9 +61,13 @@ std::vector<IncidentGroup> group_repeats(const std::vector<IncidentSummary>& sum
   return groups;
 }
 
-std::string age_text(WallTime time, WallTime now) {
-  const Nanoseconds age(now.ns - time.ns);
-  return age < std::chrono::seconds(5) ? "just now" : human_duration(age) + " ago";
+std::vector<IncidentGroup> rows_of(const std::vector<IncidentSummary>& summaries, bool is_grouped) {
+  if (is_grouped) return group_repeats(summaries);
+  std::vector<IncidentGroup> rows;
+  for (const IncidentSummary& summary : summaries) {
+    rows.push_back({summary, 1 + summary.repeats, summary.time, summary.last_repeat.value_or(summary.time)});
+  }
+  return rows;
 }
 
 std::optional<WallTime> parse_since(std::string_view text, WallTime now) {

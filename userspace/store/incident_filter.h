@@ -36,9 +36,9 @@ struct IncidentGroup {
 
 // By workload and cause; of any order, those with the latest kill first.
 [[nodiscard]] std::vector<IncidentGroup> group_repeats(const std::vector<IncidentSummary>& summaries);
+// The rows of a list: by workload and cause, or one for each incident, in its order.
+[[nodiscard]] std::vector<IncidentGroup> rows_of(const std::vector<IncidentSummary>& summaries, bool is_grouped);
 
-// "4 min ago", "just now", "3 d ago"; a time in the future is "just now".
-[[nodiscard]] std::string age_text(WallTime time, WallTime now);
 // "90s", "30m", "2h", "7d" before now, or RFC 3339; nullopt: neither.
 [[nodiscard]] std::optional<WallTime> parse_since(std::string_view text, WallTime now);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 
@@ -45,16 +46,6 @@ std::string directory_of(std::string what) {
   return what;
 }
 
-Error is_ambiguous(const std::string& what, const std::vector<std::string>& matches) {
-  constexpr std::size_t kShown = 3;
-  std::string message =
-      std::to_string(matches.size()) + " incidents have \"" + printable(what, 64) + "\" in their names:";
-  for (std::size_t i = 0; i < std::min(matches.size(), kShown); ++i) {
-    message += (i == 0 ? " " : ", ") + printable(matches[matches.size() - 1 - i]);
-  }
-  return Error{ErrorCode::kInvalid, message + (matches.size() > kShown ? ", ..." : "")};
-}
-
 }  // namespace
 
 Result<Incident> read_incident(const std::string& directory) {
@@ -93,7 +84,12 @@ Result<StoredIncident> IncidentReader::load(const std::string& name) const {
 
 Result<std::vector<std::string>> IncidentReader::names(const IncidentFilter& filter) const {
   auto entries = list_directory(root_, IncidentIndex::kMaxEntries);
-  if (!entries && entries.error().code == ErrorCode::kNotFound) return std::vector<std::string>{};
+  if (!entries && entries.error().code == ErrorCode::kNotFound) {
+    const std::string data_dir(parent_path(root_));
+    std::error_code ignored;
+    if (std::filesystem::exists(data_dir, ignored)) return std::vector<std::string>{};
+    return fail(ErrorCode::kNotFound, "no directory " + printable(data_dir) + ": no daemon has run with it here");
+  }
   if (!entries) return entries;
   std::erase_if(*entries, [&](const std::string& name) { return !is_wanted(name, filter); });
   std::sort(entries->begin(), entries->end());
@@ -143,10 +139,13 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
   return incidents;
 }
 
-// An exact name comes first, then what begins with `what`, then what has it anywhere. "shop/cart-7d9f/web", as lists
-// show the place, is part of a name too: there its slashes are dashes.
+// An exact name comes first, then what begins with `what`, then what has it anywhere; of several the newest, since the
+// kills of a crash loop share a name. "shop/cart-7d9f/web", as lists show the place, is part of a name too: there its
+// slashes are dashes.
 Result<std::string> IncidentReader::find(const std::string& what) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, names({}));
+  auto found = names({});
+  if (!found) return tl::make_unexpected(std::move(found).error().with_context("no incident " + printable(what)));
+  const std::vector<std::string> all = std::move(*found);
   if (all.empty()) {
     return fail(ErrorCode::kNotFound, "no incident " + printable(what) + ": there are none in " + root_);
   }
@@ -160,13 +159,16 @@ Result<std::string> IncidentReader::find(const std::string& what) const {
     if (id.starts_with(part) || name.starts_with(part)) starts.push_back(name);
     if (id.find(part) != std::string::npos || name.find(part) != std::string::npos) parts.push_back(name);
   }
-  const std::vector<std::string>& found = starts.empty() ? parts : starts;
-  if (found.empty() || what.empty()) {
+  const std::vector<std::string>& matches = starts.empty() ? parts : starts;
+  if (matches.empty() || what.empty()) {
     return fail(ErrorCode::kNotFound,
                 "no incident " + printable(what) + " in " + root_ + "; \"oomwitness incidents\" lists what is there");
   }
-  if (found.size() > 1) return tl::make_unexpected(is_ambiguous(what, found));
-  return found.front();
+  if (matches.size() > 1) {
+    log::warn("{} incidents have \"{}\" in their names; this is the newest, the one before is {}", matches.size(),
+              printable(what, 64), printable(matches[matches.size() - 2]));
+  }
+  return matches.back();
 }
 
 Result<StoredIncident> IncidentReader::get(const std::string& what) const {

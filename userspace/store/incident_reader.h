@@ -20,6 +20,7 @@ class IncidentReader {
  public:
   explicit IncidentReader(const std::string& data_dir) : root_(data_dir + "/incidents") {}
 
+  // In all of them kNotFound where the data directory itself is not there; a daemon makes it when it starts.
   // Newest first. From summary.json where it is whole, else from incident.json; one that cannot be read is skipped and
   // logged. 10,000 take 0.2 s from summaries.
   [[nodiscard]] Result<std::vector<IncidentSummary>> summaries(const IncidentFilter& filter = {}) const;

@@ -58,7 +58,7 @@ std::string short_ids_of(const ContainerIdentity& identity) {
 }
 
 void add_answer(const IncidentAnswer& answer, IncidentSummary& summary) {
-  summary.sentence = bounded(answer.sentence, kMaxSentence);
+  summary.sentence = to_valid_utf8(shortened(answer.sentence, kMaxSentence));
   if (!answer.culprit) return;
   summary.claim = bounded(answer.culprit->claim, 16);
   summary.code = bounded(answer.culprit->code, kMaxName);

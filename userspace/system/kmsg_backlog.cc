@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <limits>
-#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"

@@ -5,9 +5,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <set>
 #include <utility>
 
 #include "base/files.h"

@@ -207,10 +207,13 @@ std::optional<std::uint64_t> HeapTrends::limit_of_locked(ProcessKey process) con
   return known == limits_.end() ? std::nullopt : std::optional(known->second);
 }
 
-void HeapTrends::stop_reading() {
-  std::unique_ptr<WorkerPool> last;  // joined without the lock, which its tasks take
-  const std::lock_guard lock(state_mutex_);
-  last.swap(worker_);
+bool HeapTrends::stop_reading() {
+  std::unique_ptr<WorkerPool> last;
+  {
+    const std::lock_guard lock(state_mutex_);
+    last.swap(worker_);
+  }
+  return last == nullptr || last->finish();  // without the lock, which its tasks take
 }
 
 void HeapTrends::judge_at_kill(ProcessKey victim, bool has_incident) {

@@ -81,8 +81,9 @@ class HeapTrends {
   // About once a second. is_busy: captures are under way.
   void tick(bool is_busy);
   void on_exit(ProcessKey process);
-  // Ends what is under way; from then on only add(). Call it before the registry goes, whose workers call add().
-  void stop_reading();
+  // Ends what is under way; from then on only add(). Call it before the registry goes, whose workers call add(). False:
+  // a thread hangs on that uses this.
+  [[nodiscard]] bool stop_reading();
   // Adds a heap that was read for another reason. Any worker.
   void add(const RuntimeProcess& process, const HeapReading& heap, ReadingOrigin origin);
   [[nodiscard]] ReadingWatcher watcher(ReadingOrigin origin);

@@ -4,10 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -159,7 +155,7 @@ TrendDocument::Judged judged_of(const LeakReport& report, const HeapTrend& trend
     for (const SiteTrend& site : *found) {
       if (judged.sites.size() >= kMaxSites) break;
       judged.sites.push_back(site_of(site));
-      judged.sites.back().frames = frames_of_site(trend, site.site, names, kMaxFramesOfSite);
+      judged.sites.back().frames = frames_of_site(trend, site.site, names, TrendJudged::kMaxFrames);
     }
   }
   return judged;

@@ -27,7 +27,6 @@ struct TrendEvidence {
   std::vector<CollectorComponent> components;  // of the baseline; empty: not of a Collector
 };
 
-inline constexpr std::size_t kMaxFramesOfSite = 32;  // shown, and searched for a component
 // The lines of a site's frames, the allocating one first, at most `max`.
 [[nodiscard]] std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, ProgramNames& names,
                                                       std::size_t max);

@@ -86,9 +86,8 @@ std::string component_of(const std::vector<std::string>& frames) {
 
 TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, ProgramNames& names) {
   TrendSite judged;
-  judged.frames = frames_of_site(trend, site.site, names, kMaxFramesOfSite);
+  judged.frames = frames_of_site(trend, site.site, names, TrendJudged::kMaxFrames);
   judged.component = component_of(judged.frames);
-  if (judged.frames.size() > TrendJudged::kMaxFrames) judged.frames.resize(TrendJudged::kMaxFrames);
   judged.figures = figures_of(site);
   if (site.judgement != LeakJudgement::kLeak) {
     judged.figures.judgement = "not_called";  // known by its first and last reading alone

@@ -17,12 +17,18 @@ namespace {
 constexpr std::size_t kMaxCode = 160;
 
 // "main.put" of "main.put (main.go:44)": the line may be another after the next deployment. What is remembered is cut,
-// so the place may lack its end.
-std::string_view without_place(std::string_view code) { return code.substr(0, std::min(code.rfind(" ("), kMaxCode)); }
+// so the place may lack its end. Nor does a count last: "a dict of 9067 Order" is "a dict of Order".
+std::string lasting_name(std::string_view code) {
+  std::string name;
+  for (const std::string_view word : split(code.substr(0, std::min(code.rfind(" ("), kMaxCode)), ' ')) {
+    if (word.find_first_not_of("~0123456789") != std::string_view::npos) name.append(word).append(" ");
+  }
+  return name;
+}
 
 std::optional<bool> is_same_culprit(const EarlierKill& earlier, const std::optional<AnswerCulprit>& culprit) {
   if (!culprit || earlier.code.empty()) return std::nullopt;
-  if (without_place(culprit->code) == without_place(earlier.code)) return true;
+  if (lasting_name(culprit->code) == lasting_name(earlier.code)) return true;
   const bool is_one_operation = !culprit->operation.empty() && culprit->operation == earlier.operation;
   if (culprit->claim != earlier.claim || is_one_operation) return std::nullopt;
   return false;

@@ -65,9 +65,7 @@ NextStep look_at_best(const Incident& incident) {
   }
   if (best.empty()) {
     const HeapAdvice advice = heap_advice(language_of(incident));
-    NextStep step{std::string(advice.what), {std::string(advice.command)}};
-    if (step.commands.front() != kDoctor) step.commands.emplace_back(kDoctor);
-    return step;
+    return {std::string(advice.what), {std::string(advice.command), std::string(kDoctor)}};
   }
   const std::string file = shell_word(best);
   return {"What was held at the end (in this directory):",

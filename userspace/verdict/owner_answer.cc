@@ -160,6 +160,14 @@ std::string waiting_text(const Incident& incident) {
   return standing + (standing.empty() || at_kill.empty() ? "" : " ") + at_kill;
 }
 
+bool goroutines_matter(const Incident& incident) {
+  constexpr std::uint64_t kWorthAList = 100;
+  const auto is_large = [](const auto& one) { return one.count >= kWorthAList; };
+  const IncidentCapture* at_kill = goroutines_at_kill(incident);
+  return std::ranges::any_of(incident.goroutines, is_large) ||
+         (at_kill != nullptr && std::ranges::any_of(at_kill->goroutines, is_large)) || !waiting_text(incident).empty();
+}
+
 namespace {
 
 // Notes of analyses about connections, without what they begin with.

@@ -25,6 +25,9 @@ namespace oomw {
 // The same, and "340 goroutines waited at the kill (chan send)." where most did: idle connections all wait for one
 // thing.
 [[nodiscard]] std::string waiting_text(const Incident& incident);
+// Whether a list of goroutines tells anything: some do the same by the hundred, or the text above names them. A healthy
+// program has a handful, each in its place.
+[[nodiscard]] bool goroutines_matter(const Incident& incident);
 // "Connections of the process: to 10.0.0.7:4317: 2 not answered (tried 5 times)."; "" unless the culprit is a
 // Collector's exporter and some were found that do not get on.
 [[nodiscard]] std::string connections_text(const Incident& incident, const AnswerCulprit& culprit);

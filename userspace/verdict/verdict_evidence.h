@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "incident/incident.h"
 #include "verdict/memory_curve.h"

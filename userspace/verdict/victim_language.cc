@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verdict/victim_language.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -68,17 +67,15 @@ HeapAdvice heap_advice(Language language) {
           "each SIGUSR2 shows which objects grow:",
           "NODE_OPTIONS=--heapsnapshot-signal=SIGUSR2"};
     case Language::kUnknown:
-      return {
-          "No heap profile of this program could be taken. What is mapped and how much of it is heap, while it runs "
-          "(PID: of the next run):",
-          "pmap -x PID | sort -k3 -n -r | head"};
+      return {"No heap profile of this program could be taken. What fills it, while it runs (PID: of the next run):",
+              "oomwitness capture --pid PID"};
     case Language::kGo:
       break;
   }
   return {
-      "No profile was taken before this kill. A Go program is captured over HTTP when it serves net/http/pprof (in an "
-      "OpenTelemetry Collector: the pprof extension) on a port that is looked at. What this node can do:",
-      "oomwitness doctor"};
+      "No profile was taken before this kill. What fills it and who keeps it, while it runs (PID: of the next run; "
+      "nothing need be served or linked in):",
+      "oomwitness holders --pid PID"};
 }
 
 }  // namespace oomw

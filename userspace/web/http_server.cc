@@ -18,7 +18,6 @@
 #include "base/thread_setup.h"
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
-#include "web/listener.h"
 #include "web/peer_limits.h"
 
 namespace oomw {

@@ -1,7 +1,14 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
-{{- define "oomwitness.labels" -}}
+{{- /* For ever: a DaemonSet's selector cannot be changed. */ -}}
+{{- define "oomwitness.selector" -}}
 app.kubernetes.io/name: oomwitness
 app.kubernetes.io/part-of: oomwitness
+{{- end -}}
+{{- define "oomwitness.labels" -}}
+{{ include "oomwitness.selector" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- /* Further keys of one table. JSON's scalars and lists are TOML's. */ -}}
 {{- define "oomwitness.settings" }}

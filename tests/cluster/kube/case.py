@@ -169,7 +169,7 @@ class ClusterTest(E2eTest):
         return found
 
     def counted(self, daemon):
-        return int(daemon.scrape().sum("oomwitness_oom_kills_total", namespace=self.namespace))
+        return int(daemon.scrape().sum("oomwitness_oom_kills_total", k8s_namespace_name=self.namespace))
 
     def kernel_kills(self):
         """By the kernel's log: a container's cgroup is gone with it, and its count."""

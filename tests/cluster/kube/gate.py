@@ -5,6 +5,7 @@ import os
 import shutil
 
 from . import objects
+from .case import ClusterTest
 
 # Counts its runs in /runs, which outlives the container; waits by the shell's own means.
 _HELD = ("n=1; while [ -e /runs/$n ]; do n=$((n+1)); done; : >/runs/$n; "
@@ -32,11 +33,19 @@ class Gate:
 
     def open(self, name, life=1):
         """Lets the container go in its life of that number, now or as soon as it begins."""
-        with open(os.path.join(self.folder, f"{name}.{life}"), "w", encoding="ascii"):
-            pass
+        open(os.path.join(self.folder, f"{name}.{life}"), "w").close()
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-__all__ = ["Gate"]
+class GatedTest(ClusterTest):
+    """Its pods' containers wait at `gate`."""
+
+    def setUp(self):
+        super().setUp()
+        self.gate = self.closing(Gate(self.node, self.namespace))
+
+    def create_held(self, *names, **spec):
+        self.create(*(self.gate.pod(name, **spec) for name in names))
+        self.wait_pods(lambda pods: len(pods) == len(names) and all(p["status"]["phase"] == "Running" for p in pods), "all run")

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from harness import fileio
 from harness.wait import TIME_FACTOR, eventually
 
 from . import programs
@@ -44,8 +45,7 @@ class Node:
         return os.path.join(self.folder, name)
 
     def _read(self, name):
-        with open(self.path(name), encoding="ascii") as f:
-            return f.read().strip()
+        return fileio.read(self.path(name)).strip()
 
     def _start_all(self, images):
         self.pki = Pki(self.path("pki"))
@@ -148,14 +148,12 @@ class Node:
         if not text:
             os.unlink(target)
             return
-        with open(self.path(name + ".new"), "w", encoding="utf-8") as f:
-            f.write(text)
+        fileio.write(self.path(name + ".new"), text)
         os.rename(self.path(name + ".new"), target)
 
     def log(self, name):
         try:
-            with open(self.path(f"{name}.log"), errors="replace", encoding="utf-8") as f:
-                return f.read()
+            return fileio.read(self.path(f"{name}.log"), errors="replace")
         except FileNotFoundError:
             return ""
 

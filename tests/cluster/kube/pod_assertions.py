@@ -49,8 +49,9 @@ class PodAssertions:
 
     def kills_of(self, incident):
         """Of its pod, as metrics have them: [(container, scope, kills)]; what never had one has a series, too."""
-        series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace, pod=incident["pod"]["name"])
-        return [(labels["container"], labels["scope"], value) for labels, value in series if value]
+        series = self.witness.scrape().values("oomwitness_oom_kills_total", k8s_namespace_name=self.namespace,
+                                               k8s_pod_name=incident["pod"]["name"])
+        return [(labels["k8s_container_name"], labels["scope"], value) for labels, value in series if value]
 
     def disagreements(self):
         """By pod: what the kernel and Kubernetes do not agree upon."""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of a node: where they come from, and what they are started with."""
 import functools
-import json
 import os
 import shutil
 import unittest
 
-from harness import containerd, tools
+from harness import containerd, fileio, tools
 from harness.wait import TIME_FACTOR
 
 from .pki import NODE, NODE_ADDRESS
@@ -139,9 +138,6 @@ def write_configs(node):
     os.makedirs(node.path("ctrd/cni/net.d"))
     for folder in ("kubelet", "static-pods", "volume-plugins"):
         os.makedirs(node.path(folder))
-    with open(node.path("ctrd/config.toml"), "w", encoding="utf-8") as f:
-        f.write(containerd.config(node.path("ctrd"), "/run/containerd", path_of("cni")))
-    with open(node.path("ctrd/cni/net.d/10-pods.conflist"), "w", encoding="utf-8") as f:
-        json.dump(cni_network(node), f)
-    with open(node.path("kubelet.json"), "w", encoding="utf-8") as f:
-        json.dump(kubelet_config(node), f)
+    fileio.write(node.path("ctrd/config.toml"), containerd.config(node.path("ctrd"), "/run/containerd", path_of("cni")))
+    fileio.write_json(node.path("ctrd/cni/net.d/10-pods.conflist"), cni_network(node))
+    fileio.write_json(node.path("kubelet.json"), kubelet_config(node))

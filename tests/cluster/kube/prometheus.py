@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 import time
-import unittest
 import urllib.parse
 
-from harness import tools
+from harness import fileio, tools
+from harness.logged_server import LoggedProgram
 from harness.wait import eventually
 
 from .pki import NODE
@@ -19,21 +19,16 @@ _PORT = 9090
 _MINUTES_BEFORE = 14
 
 
-def _program(name):
-    found = tools.find_program(name)
-    if not found:
-        raise unittest.SkipTest(f"no {name} binary (deploy/install-deps.sh tests fetches it)")
-    return found
-
-
 def targets(node):
-    """Debian's Prometheus cannot ask the API server: kubectl's answer, as a list of files has it."""
+    """Debian's Prometheus cannot ask the API server: kubectl's answer, as a list of files has it, with the labels that a
+    PodMonitor's targets have."""
     pods = json.loads(node.kubectl("get", "pods", "--namespace", NAMESPACE, "--output", "json"))["items"]
-    return [{"targets": [f"{pod['status']['podIP']}:{port['containerPort']}"], "labels": {"instance": pod["spec"]["nodeName"]}}
+    return [{"targets": [f"{pod['status']['podIP']}:{port['containerPort']}"],
+             "labels": {"instance": pod["spec"]["nodeName"], "namespace": NAMESPACE, "pod": pod["metadata"]["name"]}}
             for pod in pods for c in pod["spec"]["containers"] for port in c["ports"] if port["name"] == "metrics"]
 
 
-class Prometheus:
+class Prometheus(LoggedProgram):
     """Asked once a second for all; it knows oomwitness to have run for a quarter of an hour, as the alert of a first kill
     wants to have it."""
 
@@ -44,19 +39,16 @@ class Prometheus:
         self._write_history()
         self._write("targets.json", targets(node))
         self._write("prometheus.yml", self._config())
-        command = node.inside(_program("prometheus"), f"--config.file={self.folder}/prometheus.yml",
+        command = node.inside(tools.needed("prometheus"), f"--config.file={self.folder}/prometheus.yml",
                               f"--storage.tsdb.path={self.folder}/tsdb", f"--web.listen-address=127.0.0.1:{_PORT}")
-        with open(os.path.join(self.folder, "log"), "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        super().__init__(command, os.path.join(self.folder, "log"))
 
     def _write(self, name, made):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
-            json.dump(made, f)  # which YAML is, too
+        fileio.write_json(os.path.join(self.folder, name), made)  # which YAML is, too
 
     def _config(self):
         import yaml
-        with open(os.path.join(_SHIPPED, "prometheus.yml"), encoding="utf-8") as f:
-            config = yaml.safe_load(f)
+        config = yaml.safe_load(fileio.read(os.path.join(_SHIPPED, "prometheus.yml")))
         config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
         config["rule_files"] = [os.path.join(_SHIPPED, name) for name in config["rule_files"]]
         job = config["scrape_configs"][0]
@@ -67,13 +59,12 @@ class Prometheus:
 
     def _write_history(self):
         now = int(time.time())
-        labels = f'job="oomwitness",instance="{NODE}"'
+        labels = f'job="oomwitness",instance="{NODE}",k8s_node_name="{NODE}"'
         samples = [f"oomwitness_build_info{{{labels}}} 1 {now - 60 * ago}" for ago in range(_MINUTES_BEFORE, 5, -1)]
         text = "\n".join(["# TYPE oomwitness_build_info gauge", *samples, "# EOF", ""])
         path = os.path.join(self.folder, "history")
-        with open(path, "w", encoding="ascii") as f:
-            f.write(text)
-        done = subprocess.run([_program("promtool"), "tsdb", "create-blocks-from", "openmetrics", path,
+        fileio.write(path, text)
+        done = subprocess.run([tools.needed("promtool"), "tsdb", "create-blocks-from", "openmetrics", path,
                                os.path.join(self.folder, "tsdb")], capture_output=True, text=True)
         if done.returncode:
             raise AssertionError(f"promtool: {done.stdout}{done.stderr}")
@@ -92,13 +83,8 @@ class Prometheus:
         return [a for a in self._get("/api/v1/alerts").get("alerts", []) if name in (None, a["labels"]["alertname"])]
 
     def wait(self, expression):
-        return eventually(lambda: self.query(expression), lambda: f"data for {expression}: {self.log()}", 60, 0.2)
-
-    def log(self):
-        with open(os.path.join(self.folder, "log"), encoding="utf-8") as f:
-            return f.read()[-2000:]
+        return eventually(lambda: self.query(expression), lambda: f"data for {expression}: {self.text()[-2000:]}", 60, 0.2)
 
     def close(self):
-        self.process.terminate()
-        self.process.wait()
+        super().close()
         shutil.rmtree(self.folder)

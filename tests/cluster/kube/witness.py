@@ -3,7 +3,7 @@
 import glob
 import os
 
-from harness import manifest
+from harness import fileio, manifest
 from harness.daemon import read_incidents
 from harness.metrics import Scrape
 from harness.wait import eventually
@@ -101,6 +101,5 @@ class Witness:
         """Of all its containers, the newest last, as the runtime wrote it."""
         text = ""
         for path in sorted(glob.glob(self.node.path(f"log/pods/{NAMESPACE}_*/*/*.log")), key=os.path.getmtime):
-            with open(path, errors="replace", encoding="utf-8") as f:
-                text += f.read()
+            text += fileio.read(path, errors="replace")
         return text

@@ -19,6 +19,7 @@ import threading
 import time
 import urllib.parse
 
+from . import fileio
 from .loopback_server import Handler
 
 
@@ -28,8 +29,7 @@ def make_authority(directory, name="ca"):
         subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=directory)
 
     ca, key, cert = f"{name}.crt", f"{name}-server.key", f"{name}-server.crt"
-    with open(os.path.join(directory, f"{name}.ext"), "w", encoding="ascii") as f:
-        f.write("subjectAltName=IP:127.0.0.1\n")
+    fileio.write(os.path.join(directory, f"{name}.ext"), "subjectAltName=IP:127.0.0.1\n")
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
             "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", ca)
     openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=kubernetes",
@@ -117,8 +117,7 @@ class ApiServer:
     # --- what a test does
 
     def write_token(self, token):
-        with open(self.token_file, "w", encoding="ascii") as f:
-            f.write(token + "\n")
+        fileio.write(self.token_file, token + "\n")
 
     def start(self):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

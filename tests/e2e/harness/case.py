@@ -11,7 +11,7 @@ import time
 import unittest
 
 from . import cgroup as cgroups
-from . import tools
+from . import fileio, kept, tools
 from .daemon import Daemon
 from .wait import LostKill, eventually, lost_if_it_fails
 from .workload import Workload
@@ -76,17 +76,24 @@ class E2eTest(unittest.TestCase):
         self._stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
         self.cgroups = []
         self.daemons = []
+        self.recordings = []
+        if kept.DIRECTORY:
+            self._stack.callback(kept.keep, self)  # after the daemons' end, before the scratch directory's
         self.workloads = []
         self.checked_kills = 0
         self.kills_before = 0
+
+    def closing(self, made):
+        """Closed when the test ends."""
+        self._stack.callback(made.close)
+        return made
 
     def cgroup(self, name, limit_mb=None, parent=None):
         return self.raw_cgroup(self.prefix + name, limit_mb, parent)
 
     def raw_cgroup(self, name, limit_mb, parent):
         """Without this test's prefix: its name is the point. The outermost of its parents has it."""
-        made = cgroups.MemoryCgroup(name, limit_mb and int(limit_mb * MIB), parent)
-        self._stack.callback(made.close)
+        made = self.closing(cgroups.MemoryCgroup(name, limit_mb and int(limit_mb * MIB), parent))
         self.cgroups.append(made)
         return made
 
@@ -102,8 +109,11 @@ class E2eTest(unittest.TestCase):
         return self.start([tools.memhog(), *flags], cgroup, **kwargs)
 
     def daemon(self, config="", data_dir=None, args=(), prefix=()):
-        made = Daemon(data_dir or self.data_dir(), config, args, prefix)
-        self._stack.callback(made.close)
+        if kept.DIRECTORY and "--record" not in args:
+            args = [*args, "--record", os.path.join(self.scratch, f"kept-{len(self.recordings)}.jsonl")]
+        if "--record" in args:
+            self.recordings.append(args[args.index("--record") + 1])
+        made = self.closing(Daemon(data_dir or self.data_dir(), config, args, prefix))
         self.daemons.append(made)
         return made
 
@@ -190,8 +200,7 @@ class E2eTest(unittest.TestCase):
         """Until it has all its memory, somebody else having been killed for it. While a victim still gives its own back
         the kernel may choose again, and has on an emulated CPU: two decisions, both of which must have been seen."""
         def holds():
-            with open(f"/proc/{trigger.pid}/statm") as f:
-                return int(f.read().split()[1]) * 4096 >= total_mb * MIB
+            return int(fileio.read(f"/proc/{trigger.pid}/statm").split()[1]) * 4096 >= total_mb * MIB
 
         eventually(lambda: not trigger.is_alive() or holds(), lambda: f"{total_mb} MB: {trigger.describe()}")
         if not trigger.is_alive():

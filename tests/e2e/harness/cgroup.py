@@ -5,22 +5,22 @@ import os
 import signal
 import time
 
+from . import Closeable, fileio
 from .wait import eventually
 
 
 def _probe():
     if os.path.isdir("/sys/fs/cgroup/memory"):
         return 1, "/sys/fs/cgroup/memory"
-    with open("/sys/fs/cgroup/cgroup.controllers") as f:
-        if "memory" not in f.read().split():
-            raise RuntimeError("no memory controller in /sys/fs/cgroup")
+    if "memory" not in fileio.read("/sys/fs/cgroup/cgroup.controllers").split():
+        raise RuntimeError("no memory controller in /sys/fs/cgroup")
     return 2, "/sys/fs/cgroup"
 
 
 VERSION, ROOT = _probe()
 
 
-class MemoryCgroup:
+class MemoryCgroup(Closeable):
     """A memory cgroup below the hierarchy's root or below `parent`; gone after close().
 
     Names may hold any byte a file name may (surrogateescape). kernel_kills() keeps its last
@@ -51,15 +51,13 @@ class MemoryCgroup:
 
     @staticmethod
     def _write_at(directory, name, text):
-        with open(f"{directory}/{name}", "w") as f:
-            f.write(text)
+        fileio.write(f"{directory}/{name}", text)
 
     def write(self, name, text):
         self._write_at(self.directory, name, text)
 
     def read(self, name):
-        with open(f"{self.directory}/{name}") as f:
-            return f.read()
+        return fileio.read(f"{self.directory}/{name}")
 
     def set_limit(self, limit_bytes):
         self.limit_bytes = limit_bytes
@@ -125,9 +123,3 @@ class MemoryCgroup:
                 raise
             time.sleep(0.01)
             return False
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 
-from . import image, protobuf
+from . import Closeable, fileio, image, protobuf
 from .wait import TIME_FACTOR, eventually
 
 CALL_DEADLINE_S = 60
@@ -72,7 +72,7 @@ class CallFailed(AssertionError):
     pass
 
 
-class Containerd:
+class Containerd(Closeable):
     """`containerd` with the CRI plugin below `directory`/ctrd; ready when constructed.
 
     A node seen from it has its state where a host has it: host_root()/run/containerd. close() removes every pod,
@@ -114,12 +114,10 @@ class Containerd:
 
     @staticmethod
     def _write(path, text):
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
+        fileio.write(path, text)
 
     def log(self):
-        with open(self._log, errors="replace", encoding="utf-8") as f:
-            return f.read()
+        return fileio.read(self._log, errors="replace")
 
     def _is_ready(self):
         if self.process.poll() is not None:
@@ -172,8 +170,7 @@ class Containerd:
         found = []
         for path in glob.glob("/proc/[0-9]*/cmdline"):
             try:
-                with open(path, "rb") as f:
-                    arguments = f.read().split(b"\0")
+                arguments = fileio.read_bytes(path).split(b"\0")
             except OSError:
                 continue  # ended meanwhile
             if b"shim" in arguments[0] and self.socket.encode() in arguments:
@@ -189,8 +186,7 @@ class Containerd:
                 pass
 
     def _unmount(self):
-        with open("/proc/self/mounts", encoding="utf-8") as f:
-            below = [line.split()[1] for line in f if line.split()[1].startswith(self.directory + "/")]
+        below = [line.split()[1] for line in fileio.lines("/proc/self/mounts") if line.split()[1].startswith(self.directory + "/")]
         for target in reversed(below):
             subprocess.run(["umount", "-l", target], capture_output=True)
 
@@ -219,9 +215,3 @@ class Containerd:
                 os.rmdir(directory)
             except OSError:
                 return
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

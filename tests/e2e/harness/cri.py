@@ -9,11 +9,12 @@ import uuid
 from dataclasses import dataclass
 
 from . import cgroup as cgroups
-from . import protobuf
+from . import Closeable, fileio, protobuf
 from .process_state import describe
 from .runc import RuntimeCgroup
 from .wait import eventually
 
+BUNDLES = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
 EXITED = 2  # of CRI's ContainerState
 NODE, CONTAINER = 2, 1  # of CRI's NamespaceMode; 0 is the pod's own
 KILL_DEADLINE_S = 120
@@ -21,6 +22,23 @@ KILL_DEADLINE_S = 120
 
 def new_uid():
     return str(uuid.uuid4())
+
+
+def slice_of(uid):
+    """What the kubelet's systemd driver calls a pod's cgroup."""
+    return f"kubepods-burstable-pod{uid.replace('-', '_')}.slice"
+
+
+def annotations(**names):
+    return {"io.kubernetes.cri." + key.replace("_", "-"): value for key, value in names.items()}
+
+
+def write_bundle(host_root, container_id, **names):
+    """What containerd leaves beside a container, with these annotations; its folder."""
+    folder = os.path.join(host_root, BUNDLES, container_id)
+    os.makedirs(folder)
+    fileio.write_json(os.path.join(folder, "config.json"), {"ociVersion": "1.0.2", "annotations": annotations(**names)})
+    return folder
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Status:
     image: str
 
 
-class Pod:
+class Pod(Closeable):
     """A sandbox with namespaces of its own, and below `qos` a cgroup made by its kubelet: this test.
 
     limit_bytes: of the whole pod. annotations: what the API server or a file would have brought.
@@ -84,9 +102,8 @@ class Pod:
     @staticmethod
     def _try_remove(directory):
         try:
-            with open(directory + "cgroup.procs", encoding="ascii") as f:
-                for pid in map(int, f.read().split()):
-                    os.kill(pid, signal.SIGKILL)
+            for pid in map(int, fileio.read(directory + "cgroup.procs").split()):
+                os.kill(pid, signal.SIGKILL)
             os.rmdir(directory)
         except FileNotFoundError:
             return True
@@ -106,12 +123,6 @@ class Pod:
                     os.rmdir(path)
                 except OSError:
                     break  # another pod's parent as well
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 class Container:
@@ -175,8 +186,7 @@ class Container:
         path = os.path.join(self.pod.logs, self._log_name)
         if not os.path.exists(path):
             return ""
-        with open(path, errors="replace", encoding="utf-8") as f:
-            return f.read()
+        return fileio.read(path, errors="replace")
 
     def describe(self):
         return f"{self.status()}\n{describe(self.pid, self.cgroup, self.text())}"

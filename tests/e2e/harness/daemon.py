@@ -4,6 +4,7 @@ import atexit
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from . import tools
+from . import Closeable, fileio, tools
 from .metrics import Scrape, get
 from .wait import TIME_FACTOR, Crashed, NotInTime, eventually
 
@@ -39,10 +40,17 @@ def with_patience(config):
     return f"{config}\n[capture.at_kill]\nmax_seconds = {min(10, 0.1 * TIME_FACTOR)}\n"
 
 
-def run_program(*argv, timeout_s=60):
-    """Finished: returncode, stdout and stderr as text."""
-    return subprocess.run(argv, capture_output=True, text=True, errors="surrogateescape",
+def assert_status(done, status):
+    if status is not None and done.returncode != status:
+        raise AssertionError(f"not {status}: {done}")
+
+
+def run_program(*argv, timeout_s=60, status=None):
+    """Finished: returncode, which must be `status` where that is given, stdout and stderr as text."""
+    done = subprocess.run(argv, capture_output=True, text=True, errors="surrogateescape",
                           timeout=timeout_s * TIME_FACTOR, stdin=subprocess.DEVNULL)
+    assert_status(done, status)
+    return done
 
 
 # What ends a program by its own fault; tests send others.
@@ -54,14 +62,24 @@ def assert_no_fault(returncode, text):
         raise Crashed(f"oomwitness ended by {signal.Signals(-returncode).name}: {text}")
 
 
-def run_cli(*args, timeout_s=60):
+def run_cli(*args, timeout_s=60, status=None):
     """`oomwitness ARGS`."""
     done = run_program(tools.BINARY, *map(str, args), timeout_s=timeout_s)
     assert_no_fault(done.returncode, f"{' '.join(map(str, args))}: {done.stderr[-2000:]}")
+    assert_status(done, status)
     return done
 
 
-class Daemon:
+def capture_with(pid, wanted):
+    """What `oomwitness capture` prints of a process, once that matches."""
+    def captured():
+        text = run_cli("capture", "--pid", pid).stdout
+        return text if re.search(wanted, text) else None
+
+    return eventually(captured, lambda: f"/{wanted}/ in {run_cli('capture', '--pid', pid)}")
+
+
+class Daemon(Closeable):
     """`oomwitness run` on a data directory and a free loopback port, ready when constructed."""
 
     def __init__(self, data_dir, config="", args=(), prefix=(), wait_ready=True):
@@ -109,8 +127,7 @@ class Daemon:
             assert_no_fault(self.process.returncode, self.log()[-2000:])
 
     def log(self):
-        with open(self.log_file.name, errors="replace") as f:
-            return f.read()
+        return fileio.read(self.log_file.name, errors="replace")
 
     def events(self, kind):
         """Events of one type printed so far; needs args=["--json"]. Each line is read once, however often this is asked."""
@@ -154,12 +171,6 @@ class Daemon:
         finally:
             self._config.close()
             self.log_file.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 class _Running:
@@ -217,8 +228,7 @@ def evidence_files(directory):
     found = {}
     for name in os.listdir(directory):
         if not name.startswith("."):
-            with open(os.path.join(directory, name), "rb") as f:
-                found[name] = f.read()
+            found[name] = fileio.read_bytes(os.path.join(directory, name))
     return found
 
 

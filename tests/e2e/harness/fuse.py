@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A FUSE file system of one program, which stops answering on request."""
 import ctypes
+import errno
 import os
 import select
 import struct
 import threading
+
+from . import fileio
 
 MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 ROOT, FILE = 1, 2
@@ -18,8 +21,20 @@ FOREVER = 1 << 30  # seconds that names and attributes hold
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def is_there():
-    return os.path.exists("/dev/fuse")
+def mounted(test, directory, program):
+    """A HangingFileSystem until the test ends, which it skips where none can be had. It is closed before the daemon ends: the
+    kernel lets no process that waits for an answer end, not even by SIGKILL."""
+    if not os.path.exists("/dev/fuse"):
+        test.skipTest("no /dev/fuse")
+    os.makedirs(directory)
+    try:
+        made = HangingFileSystem(directory, program)
+    except OSError as e:
+        if e.errno not in (errno.EPERM, errno.ENODEV):
+            raise
+        test.skipTest(str(e))
+    test.addCleanup(made.close)
+    return made
 
 
 class HangingFileSystem(threading.Thread):
@@ -29,8 +44,7 @@ class HangingFileSystem(threading.Thread):
         super().__init__(daemon=True)
         self.directory = directory
         self.path = os.path.join(directory, "program")
-        with open(program, "rb") as f:
-            self.bytes = f.read()
+        self.bytes = fileio.read_bytes(program)
         self.unanswerable = ()
         self.unanswered = 0
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)

@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 import unittest
 
-from . import tools
+from . import fileio, tools
 
 PAUSE = "localhost/pause:test"
 
@@ -28,8 +28,7 @@ def _layer(files):
             info.type, info.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(info)
         for name, source in files.items():
-            with open(source, "rb") as f:
-                _add(tar, name.lstrip("/"), f.read(), 0o755)
+            _add(tar, name.lstrip("/"), fileio.read_bytes(source), 0o755)
     return out.getvalue()
 
 
@@ -68,8 +67,7 @@ def oomwitness_archive(reference):
     """The image of the binary under test; built once for each binary, script and name. Skips where it cannot be built."""
     digest = hashlib.sha256(reference.encode())
     for path in (tools.BINARY, _BUILD, _BUILD.replace("build.sh", "root.sh")):
-        with open(path, "rb") as f:
-            digest.update(f.read())
+        digest.update(fileio.read_bytes(path))
     target = os.path.join(tools.CACHE, f"images/oomwitness-{digest.hexdigest()[:16]}.tar")
     if os.path.exists(target):
         return target

@@ -12,15 +12,23 @@ _ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 
 class Scrape:
-    """One reading of /metrics."""
+    """One reading of /metrics: the one node that each sample names, and samples by family, their labels without the node's."""
 
     def __init__(self, text):
         self.text = text
-        self.samples = [_parse(line) for line in text.split("\n") if line and not line.startswith("#")]
+        parsed = [_parse(line) for line in text.split("\n") if line and not line.startswith("#")]
+        self.node, = {labels.pop("k8s_node_name") for _, labels, _ in parsed}
+        self._samples = {}
+        for name, labels, value in parsed:
+            self._samples.setdefault(name, []).append((labels, value))
 
     def values(self, name, **labels):
-        return [(l, v) for n, l, v in self.samples
-                if n == name and all(l.get(k) == w for k, w in labels.items())]
+        """[(labels, value)]. A label that no sample of the family has is refused: it was renamed, and would match nothing."""
+        samples = self._samples.get(name, [])
+        unknown = set(labels).difference(*(l for l, _ in samples))
+        if samples and unknown:
+            raise AssertionError(f"{name} has no label {unknown}: {samples[0]}")
+        return [(l, v) for l, v in samples if all(l.get(k) == w for k, w in labels.items())]
 
     def sum(self, name, **labels):
         return sum(v for _, v in self.values(name, **labels))
@@ -31,7 +39,7 @@ class Scrape:
     def kills(self, container_prefix):
         """oom_kills_total over the containers whose name starts so."""
         return sum(v for l, v in self.values("oomwitness_oom_kills_total")
-                   if l["container"].startswith(container_prefix))
+                   if l["k8s_container_name"].startswith(container_prefix))
 
 
 def _parse(line):

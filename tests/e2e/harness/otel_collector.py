@@ -3,7 +3,7 @@
 import os
 import re
 
-from . import tools
+from . import fileio, tools
 from .daemon import free_port
 from .logged_server import LoggedServer
 
@@ -94,8 +94,7 @@ class OtelCollector(LoggedServer):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = os.path.join(scratch, "otelcol.yaml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(CONFIG.format(port=self.port, verbosity=verbosity))
+        fileio.write(config, CONFIG.format(port=self.port, verbosity=verbosity))
         super().__init__([binary, "--config", "file:" + config, "--feature-gates=service.profilesSupport"],
                          os.path.join(scratch, "otelcol.log"), lambda text: "Everything is ready" in text, "a Collector", 30)
 

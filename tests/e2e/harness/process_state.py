@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a process that does not do what was waited for is doing instead, for the message of the failure."""
+import contextlib
 import os
+from . import fileio
 
 # Of a workload's output and of its threads: a message, not a dump.
 TAIL_CHARACTERS = 2000
@@ -10,17 +12,37 @@ _STATUS = ("State", "VmRSS", "VmSwap", "Threads", "SigPnd", "ShdPnd")
 
 def _read(path):
     try:
-        with open(path, errors="replace") as f:
-            return f.read().strip()
+        return fileio.read(path, errors="replace").strip()
     except OSError as e:
         return f"({e.strerror})"
 
 
+def field_bytes(path, field):
+    """Of a line of a file of /proc that is in kB."""
+    return next(int(line.split()[1]) * 1024 for line in fileio.lines(path) if line.startswith(field + ":"))
+
+
 def status_bytes(pid, field):
-    """Of a line of /proc/PID/status that is in kB."""
-    with open(f"/proc/{pid}/status") as f:
-        line = next(line for line in f if line.startswith(field + ":"))
-    return int(line.split()[1]) * 1024
+    return field_bytes(f"/proc/{pid}/status", field)
+
+
+def memory_total():
+    return field_bytes("/proc/meminfo", "MemTotal")
+
+
+def children(pid):
+    """Pids; without those of threads that end meanwhile."""
+    found = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            found += map(int, fileio.read(f"/proc/{pid}/task/{thread}/children").split())
+    return found
+
+
+def is_asked(pid):
+    """An established connection to its :1777, in its network namespace."""
+    rows = [line.split() for line in fileio.lines(f"/proc/{pid}/net/tcp")[1:]]
+    return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
 
 
 def _status(pid):

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+from . import Closeable, fileio
 from . import cgroup as cgroups
 from .process_state import describe
 
@@ -47,7 +48,7 @@ class RuntimeCgroup(cgroups.MemoryCgroup):
         self.is_open, self._kills = False, kills
 
 
-class Container:
+class Container(Closeable):
     """A static program as the first process of a container, and what is executed in it later.
 
     Its pid, network, ipc, uts and mount namespaces are its own. `bundle` is made here, `parent` is the
@@ -87,8 +88,7 @@ class Container:
         return {"limit": limit, "swap": limit} if cgroups.VERSION == 2 else {"limit": limit}
 
     def _write_config(self, args):
-        with open(os.path.join(self.bundle, "config.json"), "w", encoding="utf-8") as f:
-            json.dump(self._config(args), f)
+        fileio.write_json(os.path.join(self.bundle, "config.json"), self._config(args))
 
     def _runc(self, *args):
         return ["runc", "--root", self._runc_root, *args]
@@ -101,8 +101,7 @@ class Container:
             raise AssertionError(f"runc {args}: {done.returncode}\n{self.text()}")
 
     def _pid_from(self, name):
-        with open(f"{self.bundle}.{name}", encoding="ascii") as f:
-            return int(f.read())
+        return int(fileio.read(f"{self.bundle}.{name}"))
 
     def start(self, *args):
         """Detached, as under a shim: runc is gone when this returns. The host's pid."""
@@ -137,8 +136,7 @@ class Container:
     def text(self):
         if not os.path.exists(self._output):
             return ""
-        with open(self._output, errors="replace", encoding="utf-8") as f:
-            return f.read()
+        return fileio.read(self._output, errors="replace")
 
     def describe(self):
         return f"container {self.id} is {self.status()}\n{describe(self.pid, self.cgroup, self.text())}"
@@ -158,9 +156,3 @@ class Container:
                 directory = root.rstrip("/") + path
                 if directory != self.parent.directory and os.path.isdir(directory):
                     os.rmdir(directory)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

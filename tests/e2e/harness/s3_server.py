@@ -2,15 +2,21 @@
 """A bucket on loopback that enforces what S3 enforces: every request's Signature Version 4 is computed anew here (from
 the AWS documentation, independent of the daemon's code), the payload's hash must be the body's, the clock may be wrong
 by 15 minutes, keys must be at most 1,024 bytes. Path style; PutObject, GetObject, ListObjectsV2, and STS'
-AssumeRoleWithWebIdentity at `/sts`. It is no S3: a test against a real one is not part of this suite."""
+AssumeRoleWithWebIdentity at `/sts`. It is no S3: a test against a real one is not part of this suite, but one against
+OpenStack Swift is."""
 import datetime
 import hashlib
 import hmac
+import os
 import re
+import tempfile
 import threading
 import urllib.parse
 from xml.sax.saxutils import escape
 
+from . import tools
+from .daemon import free_port
+from .logged_server import LoggedServer
 from .loopback_server import Handler, LoopbackServer
 
 AUTHORIZATION = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, "
@@ -179,3 +185,21 @@ class S3Server:
             f"<AccessKeyId>{access}</AccessKeyId><SecretAccessKey>temporary-secret</SecretAccessKey>"
             f"<SessionToken>session/token==</SessionToken><Expiration>{end:%Y-%m-%dT%H:%M:%SZ}</Expiration>"
             "</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>").encode())
+
+
+class SwiftServer(LoggedServer):
+    """OpenStack Swift, whose S3 API verifies each request's signature (tests/support/swift_s3.py). Listings have two keys a page."""
+
+    ACCESS, SECRET, BUCKET = "test:node", "secret-of/node+1", "evidence"
+
+    def __init__(self, scratch):
+        tree = tools.supplied("fetch_programs.sh", "swift")
+        folder = tempfile.mkdtemp(prefix="swift-", dir=scratch)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        environment = os.environ | {"PYTHONPATH": f"{tree}/lib/python3/dist-packages", "PYTHONDONTWRITEBYTECODE": "1",
+                                    "LD_LIBRARY_PATH": f"{tree}/lib/x86_64-linux-gnu"}
+        super().__init__(
+            ["/usr/bin/python3", os.path.join(tools.TREE, "tests/support/swift_s3.py"), folder, str(self.port),
+             self.ACCESS.partition(":")[2], self.SECRET, self.BUCKET],
+            os.path.join(folder, "log"), lambda text: "ready" in text.split(), "Swift", 60, environment)

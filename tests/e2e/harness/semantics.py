@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 
+from . import fileio
 from . import cgroup as cgroups
 from .case import MIB, E2eTest
 from .daemon import run_cli, running_daemon
@@ -27,8 +28,7 @@ def doctor(rung):
     """The feature oom_kill in `oomwitness doctor --json`, with that rung as the best allowed."""
     with tempfile.TemporaryDirectory(prefix="oomw-e2e-") as folder:
         path = os.path.join(folder, "oomwitness.toml")
-        with open(path, "w") as f:
-            f.write(config_of(rung))
+        fileio.write(path, config_of(rung))
         done = run_cli("doctor", "--json", "--config", path, "--data-dir", os.path.join(folder, "data"))
     return next(f for f in json.loads(done.stdout)["features"] if f["feature"] == "oom_kill")
 
@@ -37,8 +37,7 @@ class Process:
     """A living process, remembered for when it is not."""
 
     def __init__(self, pid):
-        with open(f"/proc/{pid}/stat", "rb") as f:
-            text = f.read()
+        text = fileio.read_bytes(f"/proc/{pid}/stat")
         self.pid = pid
         self.comm = text[text.index(b"(") + 1:text.rindex(b")")].decode(errors="surrogateescape")
         self.start_ticks = int(text.rpartition(b")")[2].split()[19])
@@ -60,8 +59,7 @@ class SemanticsTest(E2eTest):
 
     def setUp(self):
         super().setUp()
-        self.kernel_log = KernelLog()
-        self._stack.callback(self.kernel_log.close)
+        self.kernel_log = self.closing(KernelLog())
         self.witness = running_daemon(config_of(self.rung) + self.config)
         self.daemons.append(self.witness)
         self.rung_in_force = self.witness.rung_of("oom_kill")
@@ -86,6 +84,14 @@ class SemanticsTest(E2eTest):
 
     def go(self):
         open(self.go_file, "w").close()
+
+    def kill_in(self, box, rate=100):
+        """A hog that has been killed. The next one waits for a go() of its own."""
+        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", rate)
+        self.go()
+        work.wait_killed()
+        os.remove(self.go_file)
+        return work
 
     def processes_in(self, box, comm, count=1):
         """Those of that name in the cgroup, once there are as many, by pid."""
@@ -210,7 +216,7 @@ class SemanticsTest(E2eTest):
         """oom_kills_total of this container: the kernel's own count, all of it in that scope."""
         kernel = box.kernel_kills() - self.counted_again(box.path)
         have = lambda: {l["scope"]: v for l, v in self.witness.scrape().values("oomwitness_oom_kills_total",
-                                                                               container=box.name) if v}
+                                                                               k8s_container_name=box.name) if v}
         eventually(lambda: have() == {scope: kernel}, lambda: f"oom_kills_total {have()}, kernel {kernel}", 10)
 
     def check_against_log(self, incident, box, owner):

@@ -5,7 +5,7 @@ import select
 import subprocess
 import time
 
-from . import tools
+from . import Closeable, tools
 from .wait import NotInTime
 
 
@@ -20,7 +20,7 @@ def victim(megabytes):
     return [program(), "victim", str(megabytes)]
 
 
-class Storm:
+class Storm(Closeable):
     """One process of `argv` in each of `boxes`, waiting until release(); per_second 0: all at once."""
 
     def __init__(self, boxes, argv, per_second=0):
@@ -62,9 +62,3 @@ class Storm:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

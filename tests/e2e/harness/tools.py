@@ -179,6 +179,19 @@ def find_program(name):
     return shutil.which(name) or (private if os.access(private, os.X_OK) else None)
 
 
+def needed(name):
+    found = find_program(name)
+    if not found:
+        raise unittest.SkipTest(f"no {name} (deploy/install-deps.sh tests fetches it)")
+    return found
+
+
+def promtool_check(metrics):
+    """(exit status, what it says) of `promtool check metrics`."""
+    done = subprocess.run([needed("promtool"), "check", "metrics"], input=metrics, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
 def pprof_top(profile):
     """What a user sees: `go tool pprof -top`, without the binary. [(flat %, function)], best first."""
     env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 
+from . import Closeable, fileio
 from .process_state import describe
 from .wait import DEADLINE_S, eventually
 
@@ -48,7 +49,7 @@ class Load(threading.Thread):
         self.join(30)
 
 
-class Workload:
+class Workload(Closeable):
     """argv, running in `cgroup`. own_netns: a new network namespace with lo up.
 
     The pid is the program's own: every step on the way (unshare, sh) replaces itself.
@@ -73,8 +74,7 @@ class Workload:
         self.pid = self.process.pid
         self.ended_at = None
         if oom_score_adj is not None:
-            with open(f"/proc/{self.pid}/oom_score_adj", "w") as f:
-                f.write(str(oom_score_adj))
+            fileio.write(f"/proc/{self.pid}/oom_score_adj", str(oom_score_adj))
 
     def text(self):
         fd = self.output.fileno()
@@ -97,8 +97,7 @@ class Workload:
         return self.start_time()
 
     def start_time(self):
-        with open(f"/proc/{self.pid}/stat", "rb") as f:
-            ticks = int(f.read().rpartition(b")")[2].split()[19])
+        ticks = int(fileio.read_bytes(f"/proc/{self.pid}/stat").rpartition(b")")[2].split()[19])
         boot_to_wall = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
         return ticks, boot_to_wall + ticks / os.sysconf("SC_CLK_TCK")
 
@@ -129,9 +128,3 @@ class Workload:
             self.process.kill()
         self.process.wait()
         self.output.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/mib.h"
 #include "unit/analyses/contents_story.h"
 #include "unit/trends/stepping_clock.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the things that fill a process are suspected of a leak: exact counts, in lists of the largest.
+#include <algorithm>
 #include <cmath>
 #include <random>
 

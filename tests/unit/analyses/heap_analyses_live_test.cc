@@ -5,9 +5,7 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/pools_at_kill.h"
 
+#include <algorithm>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

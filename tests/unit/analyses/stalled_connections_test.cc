@@ -18,7 +18,6 @@
 namespace oomw {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using namespace std::chrono_literals;

@@ -3,23 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
 #include <set>
+
+#include "unit/base/loop_fixture.h"
 
 namespace oomw {
 namespace {
 
 using std::chrono::milliseconds;
 
-class AlarmTest : public ::testing::Test {
+class AlarmTest : public test::LoopFixture {
  protected:
-  void run_for(Nanoseconds time) {
-    (void)loop->add_once(time, [this] { loop->stop(); });
-    loop->run();
-  }
-
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   SystemClock clock;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,6 +61,39 @@ TEST(Printable, longer_text_is_cut_with_an_ellipsis_within_the_bound) {
 TEST(Printable, an_escape_is_never_cut_in_two) {
   EXPECT_EQ(printable("abc\n\n\n", 8), "abc...");
   EXPECT_EQ(printable("\n\n\n", 2), "..");
+}
+
+TEST(Shortened, a_name_is_never_cut) {
+  const std::string sentence =
+      "Leak in web: a dict of 7 dict held as `my sessions` in `app`; main.(*cache).put (main.go:31) too";
+  EXPECT_EQ(shortened(sentence, sentence.size()), sentence);
+  for (std::size_t most = 20; most < sentence.size(); ++most) {
+    const std::string cut = shortened(sentence, most);
+    EXPECT_LE(cut.size(), most);
+    ASSERT_TRUE(cut.ends_with("...")) << cut;
+    EXPECT_EQ(std::ranges::count(cut, '`') % 2, 0) << cut;
+    EXPECT_EQ(std::ranges::count(cut, '('), std::ranges::count(cut, ')')) << cut;
+    const char next = sentence[cut.size() - 3];
+    EXPECT_TRUE(next == ' ' || next == ';' || next == ':') << "within a word: " << cut;
+  }
+}
+
+TEST(Shortened, a_sentence_ends_where_one_does_in_the_second_half) {
+  EXPECT_EQ(shortened("It grew (by 3. 4 MiB). Its growth was first touched in main.put", 40),
+            "It grew (by 3. 4 MiB)...");
+  EXPECT_EQ(shortened("It grew. Its growth was first touched in main.put", 43),
+            "It grew. Its growth was first touched in...");
+  EXPECT_EQ(shortened("all of it hangs on main.main -> main.cache", 34), "all of it hangs on main.main...");
+}
+
+TEST(Shortened, what_has_no_better_place_is_cut_in_a_word_but_in_no_character) {
+  EXPECT_EQ(shortened(std::string(50, 'w'), 20), std::string(17, 'w') + "...");
+  EXPECT_EQ(shortened("(" + std::string(50, 'w'), 4), "(...");
+  for (std::size_t most = 3; most < 12; ++most) {
+    const std::string cut = shortened("\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", most);
+    EXPECT_EQ(to_valid_utf8(cut), cut) << most;
+  }
+  EXPECT_EQ(shortened("abcdef", 2), "..");
 }
 
 TEST(ToFileComponent, unsafe_characters_become_underscores) {

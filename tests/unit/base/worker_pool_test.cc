@@ -6,7 +6,6 @@
 #include <atomic>
 #include <csignal>
 #include <future>
-#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +108,18 @@ TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_for_good) {
   }
   EXPECT_EQ(runs, 1);
   gate->open();
+}
+
+TEST(WorkerPool, finish_says_whether_what_a_task_borrowed_may_go) {
+  const auto gate = std::make_shared<Gate>();
+  WorkerPool pool("test", 2, 8), idle("idle", 1, 1);
+  EXPECT_TRUE(idle.finish());
+  ASSERT_TRUE(pool.post(Gate::task_of(gate)));
+  gate->wait_until_entered();
+  pool.relieve(SystemClock().now() + std::chrono::hours(1), std::chrono::seconds(30));
+  EXPECT_FALSE(pool.finish());
+  gate->open();
+  EXPECT_TRUE(pool.finish());
 }
 
 TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_when_no_spare_is_left) {

@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <future>
-#include <mutex>
 
 #include "base/files.h"
 #include "base/proc_stat.h"
@@ -73,10 +72,7 @@ class CollectorWatchTest : public ::testing::Test {
     std::vector<CollectorSampled> readings;
     std::mutex mutex;
     auto workers = std::make_unique<WorkerPool>("test", 1, 8);
-    CollectorConfig config;
-    config.ports = {server.port()};
-    config.timeout = timeout;
-    config.max_body_bytes = 4096;
+    CollectorConfig config{.ports = {server.port()}, .timeout = timeout, .max_body_bytes = 4096};
     CollectorWatch watch(heap_, *workers, config, clock_, [&](CollectorSampled reading) {
       const std::lock_guard lock(mutex);
       readings.push_back(std::move(reading));
@@ -137,10 +133,7 @@ TEST_F(CollectorWatchTest, listener_that_never_answers_ends_with_the_deadline) {
 TEST_F(CollectorWatchTest, answer_waits_for_room_in_memory_until_the_deadline) {
   LoopbackServer server(serve_metrics);
   WorkerPool workers("test", 1, 8);
-  CollectorConfig config;
-  config.ports = {server.port()};
-  config.timeout = 100ms;
-  config.max_body_bytes = 4096;
+  CollectorConfig config{.ports = {server.port()}, .timeout = 100ms, .max_body_bytes = 4096};
   MemoryBudget memory(10'000);
   const auto deliver = [](const CollectorSampled&) { return true; };
   const test::SetClock standing;
@@ -164,10 +157,7 @@ class CollectorElsewhere : public ::testing::Test {
  protected:
   std::size_t readings_after(int prepares, bool is_collector) {
     WorkerPool workers("test", 1, 8);
-    CollectorConfig config;
-    config.ports = {1};
-    config.timeout = 20s;
-    config.max_body_bytes = 4096;
+    CollectorConfig config{.ports = {1}, .timeout = 20s, .max_body_bytes = 4096};
     std::size_t readings = 0;
     const auto deliver = [&](const CollectorSampled& reading) { return readings += reading.queue_sizes.size(), true; };
     CollectorWatch watch(heap_, workers, config, clock_, deliver, nullptr,
@@ -214,9 +204,8 @@ TEST_F(CollectorElsewhere, listener_that_takes_any_text_gets_one_request) {
 TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
   LoopbackServer server(serve_metrics);
   WorkerPool workers("test", 1, 8);
-  CollectorConfig config;
-  config.ports = {server.port()};
-  CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return false; });
+  CollectorWatch watch(heap_, workers, CollectorConfig{.ports = {server.port()}}, clock_,
+                       [](const CollectorSampled&) { return false; });
   watch.prepare(watch_request(::getpid()));
   EXPECT_EQ(watch.dropped(), 1u);
 }
@@ -226,9 +215,8 @@ TEST_F(CollectorWatchTest, a_container_whose_reading_is_under_way_gets_no_second
   std::promise<void> opener;
   auto workers = std::make_unique<WorkerPool>("test", 1, 8);
   ASSERT_TRUE(workers->post([gate = opener.get_future().share()] { gate.wait(); }));
-  CollectorConfig config;
-  config.ports = {server.port()};
-  CollectorWatch watch(heap_, *workers, config, clock_, [](const CollectorSampled&) { return true; });
+  CollectorWatch watch(heap_, *workers, CollectorConfig{.ports = {server.port()}}, clock_,
+                       [](const CollectorSampled&) { return true; });
   CaptureRequest request = watch_request(::getpid());
   request.owner = {"greedy", ""};
   (void)watch.capture(request);

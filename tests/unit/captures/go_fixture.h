@@ -2,11 +2,9 @@
 // What the tests of Go captures share: profiles by stack, requests, files.
 #pragma once
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "captures/capture.h"

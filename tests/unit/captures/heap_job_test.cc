@@ -4,13 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reader/wire.h"
 #include "runtimes/go/go_registry.h"
 #include "runtimes/go/inspection_jobs.h"
 #include "runtimes/go/reading_file.h"

@@ -5,10 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 

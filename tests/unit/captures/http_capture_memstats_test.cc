@@ -2,7 +2,6 @@
 // The MemStats that are asked for after a profile.
 #include <functional>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "captures/memstats_budget.h"

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <string>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

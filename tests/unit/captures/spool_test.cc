@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/files.h"
-#include "pprof/codec.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/pprof/sample_profile.h"
 

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/clock.h"
 #include "pprof/top.h"
 #include "runtimes/go/go_registry.h"
 #include "unit/captures/go_fixture.h"

@@ -5,16 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "captures/facts_wire.h"
 #include "captures/walk_capture.h"
-#include "pprof/codec.h"
 #include "reader/wire.h"
 #include "runtimes/go/reading_file.h"
 #include "unit/captures/go_fixture.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which captures belong to a kill, and what is kept of them.
-#include "correlate/correlator.h"
+
+#include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +19,7 @@ using CorrelatorCapturesTest = PodCorrelatorFixture;
 
 TEST_F(CorrelatorCapturesTest, capture_before_the_kill_belongs_with_its_lead) {
   apply(capture(400));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_EQ(incident.captures.size(), 1u);
   EXPECT_DOUBLE_EQ(incident.captures[0].lead_seconds, 0.6);
   EXPECT_DOUBLE_EQ(incident.captures[0].duration_seconds, 0.004);
@@ -33,8 +33,7 @@ TEST_F(CorrelatorCapturesTest, capture_of_a_neighbour_container_does_not_belong)
   other.cgroup = {4};
   other.process = {20, 5};
   apply(other);
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_TRUE(take_one(1005).captures.empty());
+  EXPECT_TRUE(killed_at_limit().captures.empty());
 }
 
 TEST_F(CorrelatorCapturesTest, capture_at_the_ancestors_limit_belongs_when_that_limit_was_hit) {
@@ -54,13 +53,11 @@ TEST_F(CorrelatorCapturesTest, capture_of_a_process_that_died_before_does_not_be
   earlier.process = {30, 5};
   apply(earlier);
   apply(exited(30, 5, 500));
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_TRUE(take_one(1005).captures.empty());
+  EXPECT_TRUE(killed_at_limit().captures.empty());
 }
 
 TEST_F(CorrelatorCapturesTest, capture_of_the_next_life_does_not_belong) {
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_TRUE(take_one(1005).captures.empty());
+  EXPECT_TRUE(killed_at_limit().captures.empty());
   apply(seen(30, 1500, 2));
   CaptureFinished next = capture(1600);
   next.process = {30, 1500};
@@ -69,8 +66,7 @@ TEST_F(CorrelatorCapturesTest, capture_of_the_next_life_does_not_belong) {
 }
 
 TEST_F(CorrelatorCapturesTest, capture_under_way_at_the_kill_belongs) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   apply(seen(11, 5, 2));
   CaptureFinished sibling = capture(1010);
   sibling.process = {11, 5};
@@ -90,8 +86,7 @@ TEST_F(CorrelatorCapturesTest, captures_when_many_keep_the_newest_and_the_best_o
   live.method = CaptureMethod::kLive;
   apply(live);
   for (int i = 0; i < 20; ++i) apply(capture(10 + i, i));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_EQ(incident.captures.size(), 8u);
   EXPECT_EQ(incident.captures.front().method, "live");
   EXPECT_EQ(incident.captures.back().spool_file, "19-http.pb.gz");
@@ -99,8 +94,7 @@ TEST_F(CorrelatorCapturesTest, captures_when_many_keep_the_newest_and_the_best_o
 
 TEST_F(CorrelatorCapturesTest, first_profile_of_a_victim_is_kept_to_compare_the_last_with) {
   for (int i = 0; i < 20; ++i) apply(capture(10 + i, i));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_EQ(incident.captures.size(), 8u);
   EXPECT_EQ(incident.captures.front().spool_file, "0-http.pb.gz");
   EXPECT_EQ(incident.captures[1].spool_file, "13-http.pb.gz");
@@ -158,8 +152,7 @@ TEST_F(CorrelatorCapturesTest, whole_live_read_is_better_than_a_walk_that_ended_
 
 TEST_F(CorrelatorCapturesTest, failed_attempts_are_listed_and_explained) {
   apply(refused(400, CaptureReason::kNoEndpoint));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_EQ(incident.captures.size(), 1u);
   EXPECT_EQ(incident.captures[0].reason, "no_endpoint");
   EXPECT_THAT(incident.notes, Contains(HasSubstr("captures: no heap profile before the kill: no_endpoint")));
@@ -175,13 +168,11 @@ TEST_F(CorrelatorCapturesTest, repeated_refusals_leave_room_for_profiles) {
 }
 
 TEST_F(CorrelatorCapturesTest, no_capture_at_all_is_explained_by_the_missing_crossing) {
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_THAT(take_one(1005).notes, Contains(HasSubstr("no watermark crossing was seen in time")));
+  EXPECT_THAT(killed_at_limit().notes, Contains(HasSubstr("no watermark crossing was seen in time")));
 }
 
 TEST_F(CorrelatorCapturesTest, capture_that_lands_after_the_kill_amends_the_same_incident) {
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident first = take_one(1005);
+  const Incident first = killed_at_limit();
   apply(capture(1100));
   EXPECT_EQ(correlator_.next_due(), at_ms(1120));
   const Incident again = take_one(1120);
@@ -191,8 +182,7 @@ TEST_F(CorrelatorCapturesTest, capture_that_lands_after_the_kill_amends_the_same
 }
 
 TEST_F(CorrelatorCapturesTest, amendment_when_the_wall_clock_stepped_keeps_id_and_time) {
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident first = take_one(1005);
+  const Incident first = killed_at_limit();
   apply(capture(1100));
   const auto again = correlator_.take_ready(at_ms(1200), model_, kWallOffset + 3'600'000'000'000);
   ASSERT_EQ(again.size(), 1u);
@@ -201,8 +191,7 @@ TEST_F(CorrelatorCapturesTest, amendment_when_the_wall_clock_stepped_keeps_id_an
 }
 
 TEST_F(CorrelatorCapturesTest, capture_after_the_amend_window_changes_nothing) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   (void)take(6'001);
   apply(capture(6'002));
   EXPECT_TRUE(take(7'000).empty());
@@ -223,8 +212,7 @@ TEST_F(CorrelatorCapturesTest, windows_of_kills_of_one_second_end_with_one_wake_
 
 TEST_F(CorrelatorCapturesTest, a_profile_keeps_the_name_that_it_was_given_first) {
   apply(capture(400, 1));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident first = take_one(1005);
+  const Incident first = killed_at_limit();
   EXPECT_EQ(first.captures.at(0).file, "capture-01-http.pb.gz");
   CaptureFinished earlier = capture(300, 2);  // it came late, and is listed before the other
   apply(earlier);
@@ -236,8 +224,7 @@ TEST_F(CorrelatorCapturesTest, a_profile_keeps_the_name_that_it_was_given_first)
 
 TEST_F(CorrelatorCapturesTest, a_file_that_could_not_be_placed_is_taken_back_by_one_revision) {
   apply(capture(400));
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident first = take_one(1005);
+  const Incident first = killed_at_limit();
   const FilesUnplaced unplaced{at_ms(1010), first.id, {{"capture-01-http.pb.gz", "the spool dropped it"}}};
   apply(unplaced);
   const Incident revision = take_one(1100);
@@ -259,8 +246,7 @@ TEST_F(CorrelatorCapturesTest, components_are_those_of_the_best_profile_with_the
   last.components = {kOtlp, {"processor", "batch", "m", 5, 0.1}};
   apply(early);
   apply(last);
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_TRUE(incident.collector && incident.collector->components);
   EXPECT_EQ(incident.collector->components_file, "capture-02-http.pb.gz");
   EXPECT_EQ(incident.collector->components_since_file, "capture-01-http.pb.gz");
@@ -276,8 +262,7 @@ TEST_F(CorrelatorCapturesTest, components_of_another_series_have_no_growth_and_t
   last.method = CaptureMethod::kLive;
   apply(early);
   apply(last);
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_EQ(take_one(1005).collector->components->at(0).growth_bytes, std::nullopt);
+  EXPECT_EQ(killed_at_limit().collector->components->at(0).growth_bytes, std::nullopt);
 
   CaptureFinished plain = capture(950, 3);
   plain.method = CaptureMethod::kLive;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
-#include <string>
 #include <vector>
 
 #include "correlate/correlator.h"
@@ -25,6 +24,16 @@ class CorrelatorFixture : public ::testing::Test {
     correlator_.apply(event, model_);
   }
   std::vector<Incident> take(std::int64_t ms) { return correlator_.take_ready(at_ms(ms), model_, kWallOffset); }
+  Incident take_one(std::int64_t ms) {
+    std::vector<Incident> ready = take(ms);
+    EXPECT_EQ(ready.size(), 1u);
+    return ready.empty() ? Incident{} : ready.front();
+  }
+  // Of process 10, killed at the limit of cgroup 2.
+  Incident killed_at_limit() {
+    apply(killed(10, 5, 2, 2, 1000));
+    return take_one(1005);
+  }
 
   MemoryModel model_;
   Correlator correlator_{CorrelatorConfig{}};
@@ -37,11 +46,6 @@ class PodCorrelatorFixture : public CorrelatorFixture {
       : CorrelatorFixture({created(1, 0, "/pod"), created(2, 1, "/pod/web"), created(3, 2, "/pod/web/nested"),
                            created(4, 1, "/pod/db"), identified(2, std::string(64, 'a'), "web"),
                            identified(4, std::string(64, 'b'), "db"), seen(10, 5, 2), seen(20, 5, 4)}) {}
-  Incident take_one(std::int64_t ms) {
-    std::vector<Incident> ready = take(ms);
-    EXPECT_EQ(ready.size(), 1u);
-    return ready.empty() ? Incident{} : ready.front();
-  }
   static CaptureFinished capture(std::int64_t ms, std::uint64_t id = 1) {
     CaptureFinished e;
     e.time = at_ms(ms);

@@ -30,8 +30,7 @@ TEST_F(CorrelatorTest, kill_when_settled_becomes_one_incident) {
 }
 
 TEST_F(CorrelatorTest, victim_is_completed_from_what_was_read_while_it_lived) {
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take_one(1005);
+  const Incident incident = killed_at_limit();
   ASSERT_EQ(incident.victims.size(), 1u);
   EXPECT_EQ(incident.victims[0].exe, "/usr/bin/leaky");
   EXPECT_EQ(incident.victims[0].cmdline, "leaky --fast");
@@ -80,8 +79,7 @@ TEST_F(CorrelatorTest, largest_of_the_others_is_told_as_read_after_the_kill) {
 }
 
 TEST_F(CorrelatorTest, id_when_replayed_is_the_same) {
-  apply(killed(10, 5, 2, 2, 1000));
-  const std::string first = take_one(1005).id;
+  const std::string first = killed_at_limit().id;
   Correlator again{CorrelatorConfig{}};
   again.apply(killed(10, 5, 2, 2, 1000), model_);
   EXPECT_EQ(again.take_ready(at_ms(1005), model_, kWallOffset).at(0).id, first);
@@ -156,8 +154,7 @@ TEST_F(CorrelatorTest, memory_stat_when_read_before_the_kill_is_not_replaced_by_
 }
 
 TEST_F(CorrelatorTest, memory_stat_when_first_read_after_writing_amends) {
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_TRUE(take_one(1005).memory_stat.empty());
+  EXPECT_TRUE(killed_at_limit().memory_stat.empty());
   MemorySampled after = sampled(2, 1010, 20);
   after.detailed = true;
   after.memory_stat = {{"anon", 10 * kMiB}};
@@ -219,8 +216,7 @@ TEST_F(CorrelatorTest, kill_of_an_unknown_process_still_makes_an_incident) {
 }
 
 TEST_F(CorrelatorTest, name_that_arrives_after_the_kill_amends) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   ContainerIdentified late = identified(2, std::string(64, 'a'), "renamed");
   late.time = at_ms(1050);
   apply(late);

@@ -23,8 +23,7 @@ class CorrelatorTrendTest : public PodCorrelatorFixture {
 };
 
 TEST_F(CorrelatorTrendTest, a_trend_that_comes_after_the_first_writing_amends_it) {
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_FALSE(take_one(1005).trend.has_value());
+  EXPECT_FALSE(killed_at_limit().trend.has_value());
   apply(judged(10, 100));
   const Incident amended = take_one(1200);
   ASSERT_TRUE(amended.trend.has_value());
@@ -42,8 +41,7 @@ TEST_F(CorrelatorTrendTest, one_that_is_known_by_then_is_in_the_first_writing_an
 }
 
 TEST_F(CorrelatorTrendTest, the_same_trend_again_is_no_news) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   apply(judged(10, 100));
   (void)take_one(1200);
   apply(judged(10, 100, 1300));
@@ -51,8 +49,7 @@ TEST_F(CorrelatorTrendTest, the_same_trend_again_is_no_news) {
 }
 
 TEST_F(CorrelatorTrendTest, a_newer_one_is_news_even_while_only_walks_are_waited_for) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   EXPECT_TRUE(take(7000).empty());  // past the window of context
   apply(judged(10, 200, 8000));
   const Incident amended = take_one(9000);
@@ -61,8 +58,7 @@ TEST_F(CorrelatorTrendTest, a_newer_one_is_news_even_while_only_walks_are_waited
 }
 
 TEST_F(CorrelatorTrendTest, the_trend_of_a_neighbour_changes_nothing) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take_one(1005);
+  (void)killed_at_limit();
   apply(judged(20, 100));
   EXPECT_TRUE(take(2000).empty());
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "correlate/correlator.h"
 #include "model/limit_scope.h"
 #include "unit/correlate/correlator_fixture.h"
 
@@ -55,14 +54,12 @@ class DecisionsTest : public CorrelatorFixture {
 
 TEST_F(DecisionsTest, victims_of_one_decision_two_seconds_apart_are_one_incident) {
   apply(decided(10, 1000, 999));
-  const auto first = take(1005);
-  ASSERT_EQ(first.size(), 1u);
+  const Incident first = take_one(1005);
   apply(decided(11, 3000, 999));
-  const auto again = take(3100);
-  ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again[0].id, first[0].id);
-  EXPECT_EQ(directory_name(again[0]), directory_name(first[0]));
-  EXPECT_EQ(again[0].victims.size(), 2u);
+  const Incident again = take_one(3100);
+  EXPECT_EQ(again.id, first.id);
+  EXPECT_EQ(directory_name(again), directory_name(first));
+  EXPECT_EQ(again.victims.size(), 2u);
   EXPECT_EQ(correlator_.decisions(), 1u);
 }
 
@@ -97,9 +94,8 @@ TEST_F(DecisionsTest, decision_stays_open_for_late_captures_after_its_last_victi
   walk.method = CaptureMethod::kAtKill;
   walk.result = CaptureResult::kOk;
   apply(walk);
-  const auto again = take(10'100);
-  ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again[0].captures.size(), 1u);
+  const Incident again = take_one(10'100);
+  EXPECT_EQ(again.captures.size(), 1u);
 }
 
 TEST_F(DecisionsTest, walk_of_a_victim_when_decoded_late_still_amends_and_another_capture_does_not) {
@@ -118,10 +114,9 @@ TEST_F(DecisionsTest, walk_of_a_victim_when_decoded_late_still_amends_and_anothe
   EXPECT_TRUE(take(41'500).empty()) << "not a victim";
   walk.process = {10, 5};
   apply(walk);
-  const auto again = take(41'600);
-  ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(again[0].id, first.at(0).id);
-  EXPECT_EQ(again[0].captures.size(), 1u);
+  const Incident again = take_one(41'600);
+  EXPECT_EQ(again.id, first.at(0).id);
+  EXPECT_EQ(again.captures.size(), 1u);
   EXPECT_TRUE(take(46'001).empty());
   EXPECT_FALSE(correlator_.next_due().has_value());
 }
@@ -271,10 +266,9 @@ TEST_F(DecisionsTest, id_used_again_does_not_amend_the_old_ones_incident) {
   EXPECT_TRUE(take(1500).empty());
   EXPECT_EQ(correlator_.closed_early(), 1u);
   apply(victim(12, 1600));
-  const auto next = take(1610);
-  ASSERT_EQ(next.size(), 1u);
-  EXPECT_EQ(next[0].container.name, "other");
-  EXPECT_TRUE(next[0].series.empty() || next[0].series.front().time.ns >= at_ms(1600).ns + kWallOffset);
+  const Incident next = take_one(1610);
+  EXPECT_EQ(next.container.name, "other");
+  EXPECT_TRUE(next.series.empty() || next.series.front().time.ns >= at_ms(1600).ns + kWallOffset);
 }
 
 TEST_F(DecisionsTest, container_killed_twice_has_two_incidents) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlate/correlator.h"
 #include "unit/correlate/correlator_fixture.h"
 
 namespace oomw {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "correlate/capture_memory.h"
-#include "correlate/correlator.h"
 #include "unit/correlate/correlator_fixture.h"
 
 namespace oomw {

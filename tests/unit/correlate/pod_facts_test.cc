@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlate/correlator.h"
 #include "unit/correlate/correlator_fixture.h"
 
 namespace oomw {
@@ -48,32 +47,27 @@ class PodFactsTest : public CorrelatorFixture {
 
 TEST_F(PodFactsTest, what_was_told_before_the_kill_is_in_the_incident) {
   apply(pod(0));
-  apply(killed(10, 5, 2, 2, 1000));
-  const auto incidents = take(1005);
-  ASSERT_EQ(incidents.size(), 1u);
-  ASSERT_TRUE(incidents[0].pod.has_value());
-  EXPECT_EQ(incidents[0].pod->node, "node-1");
-  EXPECT_EQ(incidents[0].pod->restart_count, 3u);
-  EXPECT_EQ(incidents[0].pod->owner_kind, "StatefulSet");
-  EXPECT_EQ(incidents[0].container.labels.at("app"), "web");
+  const Incident incident = killed_at_limit();
+  ASSERT_TRUE(incident.pod.has_value());
+  EXPECT_EQ(incident.pod->node, "node-1");
+  EXPECT_EQ(incident.pod->restart_count, 3u);
+  EXPECT_EQ(incident.pod->owner_kind, "StatefulSet");
+  EXPECT_EQ(incident.container.labels.at("app"), "web");
 }
 
 TEST_F(PodFactsTest, a_status_after_the_kill_does_not_change_what_was_before) {
   apply(pod(0));
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   apply(pod(1500, 4));
   EXPECT_THAT(take(3000), IsEmpty());
 }
 
 TEST_F(PodFactsTest, a_pod_told_of_late_amends_and_says_so) {
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_FALSE(take(1005).at(0).pod.has_value());
+  EXPECT_FALSE(killed_at_limit().pod.has_value());
   apply(pod(2000));
-  const auto amended = take(3000);
-  ASSERT_EQ(amended.size(), 1u);
-  EXPECT_EQ(amended[0].pod.value_or(IncidentPod{}).restart_count, 3u);  // of the run it names: not counting this kill
-  EXPECT_THAT(amended[0].notes, Contains("pod.status: what was missing was reported 1.000 s after the kill"));
+  const Incident amended = take_one(3000);
+  EXPECT_EQ(amended.pod.value_or(IncidentPod{}).restart_count, 3u);  // of the run it names: not counting this kill
+  EXPECT_THAT(amended.notes, Contains("pod.status: what was missing was reported 1.000 s after the kill"));
 }
 
 PodSeen restarted(std::int64_t ms, std::uint32_t restarts) {
@@ -87,8 +81,7 @@ TEST_F(PodFactsTest, a_status_of_another_run_tells_no_restarts) {
   PodSeen before = pod(0);
   before.containers[0].id = "run0";
   apply(before);
-  apply(killed(10, 5, 2, 2, 1000));
-  const Incident incident = take(1005).at(0);
+  const Incident incident = killed_at_limit();
   ASSERT_TRUE(incident.pod.has_value());
   EXPECT_EQ(incident.pod->restart_count, std::nullopt);
   EXPECT_EQ(incident.pod->last_termination, std::nullopt);
@@ -100,21 +93,18 @@ TEST_F(PodFactsTest, a_run_that_only_a_late_status_names_has_its_restarts_then) 
   before.containers[0].id = "";
   before.containers[0].restart_count.reset();
   apply(before);
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   (void)take(8000);  // its window for context is over
   apply(restarted(30'000, 4));
-  const auto amended = take(31'000);
-  ASSERT_EQ(amended.size(), 1u);
-  EXPECT_EQ(amended[0].pod->restart_count, 3u);
+  const Incident amended = take_one(31'000);
+  EXPECT_EQ(amended.pod->restart_count, 3u);
 }
 
 TEST_F(PodFactsTest, what_a_status_told_once_stays_when_the_next_names_another_run) {
   PodSeen before = pod(0);
   before.containers[0].id = "run0";
   apply(before);
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   apply(restarted(2000, 4));
   PodSeen next = restarted(2001, 5);
   next.containers[0].id = "run3";
@@ -124,8 +114,7 @@ TEST_F(PodFactsTest, what_a_status_told_once_stays_when_the_next_names_another_r
 }
 
 TEST_F(PodFactsTest, a_status_after_the_last_window_changes_nothing) {
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   (void)take(8000);
   (void)take(58'000);
   apply(pod(58'500));
@@ -150,33 +139,28 @@ TEST_F(PodFactsTest, a_cgroup_in_a_pod_that_is_no_container_is_in_the_pod) {
 
 TEST_F(PodFactsTest, a_pod_that_the_api_does_not_know_is_said) {
   apply(PodsCurrent{at_ms(0), true});
-  apply(killed(10, 5, 2, 2, 1000));
-  EXPECT_THAT(take(1005).at(0).notes, Contains("pod.node: the Kubernetes API has not reported this pod"));
+  EXPECT_THAT(killed_at_limit().notes, Contains("pod.node: the Kubernetes API has not reported this pod"));
 }
 
 TEST_F(PodFactsTest, a_disagreement_amends_the_incident_also_after_its_window) {
   apply(pod(0));
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   (void)take(8000);
   correlator_.on_status({"kill_not_in_status", "goes on", {10, 5}}, at_ms(21'000));
-  const auto amended = take(22'000);
-  ASSERT_EQ(amended.size(), 1u);
-  EXPECT_EQ(amended[0].pod->disagreement_kind, "kill_not_in_status");
-  EXPECT_THAT(amended[0].notes, Contains("pod.disagreement: goes on"));
+  const Incident amended = take_one(22'000);
+  EXPECT_EQ(amended.pod->disagreement_kind, "kill_not_in_status");
+  EXPECT_THAT(amended.notes, Contains("pod.disagreement: goes on"));
 }
 
 TEST_F(PodFactsTest, a_withdrawn_disagreement_is_taken_out_of_the_incident_and_said) {
   apply(pod(0));
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   correlator_.on_status({"kill_not_in_status", "goes on", {10, 5}}, at_ms(36'000));
   ASSERT_EQ(take(37'000).size(), 1u);
   correlator_.on_status({"kill_not_in_status", "it ended", {10, 5}, true}, at_ms(50'000));
-  const auto amended = take(51'000);
-  ASSERT_EQ(amended.size(), 1u);
-  EXPECT_EQ(amended[0].pod->disagreement, "");
-  EXPECT_THAT(amended[0].notes, Contains("pod.disagreement: withdrawn: it ended"));
+  const Incident amended = take_one(51'000);
+  EXPECT_EQ(amended.pod->disagreement, "");
+  EXPECT_THAT(amended.notes, Contains("pod.disagreement: withdrawn: it ended"));
 }
 
 TEST_F(PodFactsTest, a_disagreement_about_no_known_kill_changes_nothing) {
@@ -186,8 +170,7 @@ TEST_F(PodFactsTest, a_disagreement_about_no_known_kill_changes_nothing) {
 
 TEST_F(PodFactsTest, all_of_it_comes_back_from_json) {
   apply(pod(0));
-  apply(killed(10, 5, 2, 2, 1000));
-  (void)take(1005);
+  (void)killed_at_limit();
   correlator_.on_status({"kill_with_other_reason", "other", {10, 5}}, at_ms(1500));
   const Incident incident = take(3000).at(0);
   const auto back = incident_from_json(to_json(incident));

@@ -47,11 +47,6 @@ class PodLimitIncidentTest : public CorrelatorFixture {
     e.memory_stat = {{"anon", anon_mib * kMiB}, {"shmem", shmem_mib * kMiB}, {"file", shmem_mib * kMiB}};
     apply(e);
   }
-  Incident take_one(std::int64_t ms) {
-    std::vector<Incident> ready = take(ms);
-    EXPECT_EQ(ready.size(), 1u);
-    return ready.empty() ? Incident{} : ready.front();
-  }
   static CaptureFinished skipped(std::uint64_t cgroup, std::int64_t ms) {
     CaptureFinished e;
     e.time = e.started = at_ms(ms);

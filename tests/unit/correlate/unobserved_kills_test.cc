@@ -22,11 +22,6 @@ class UnobservedKillsTest : public CorrelatorFixture {
     return {CgroupId{2}, kills, at_ms(after_ms), at_ms(until_ms)};
   }
   bool is_late(const OomKill& kill) { return correlator_.resolve(kill, model_).report == ResolvedKill::Report::kLate; }
-  Incident take_one(std::int64_t ms) {
-    const auto ready = take(ms);
-    EXPECT_EQ(ready.size(), 1u);
-    return ready.empty() ? Incident{} : ready.front();
-  }
 };
 
 TEST_F(UnobservedKillsTest, a_count_alone_gives_an_incident_of_what_is_known_of_the_place) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host_cgroup_view.h"
 
-#include <filesystem>
 #include <fstream>
-#include <string>
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <string>
-
 #include "unit/base/set_clock.h"
 
 namespace oomw {

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <oomwitness/events.h>
 #include <oomwitness/goheap.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>

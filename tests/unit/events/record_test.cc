@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -70,11 +70,7 @@ TEST_F(ProcessMemoryTest, processes_of_a_container_near_its_limit_are_read_and_o
 
 TEST_F(ProcessMemoryTest, beyond_the_bounds_the_smallest_are_left_out_and_counted) {
   for (std::uint64_t id = 1; id <= 4; ++id) add(id, 80 + id, 4);
-  ProcessMemoryBounds bounds;
-  bounds.containers = 3;
-  bounds.processes_each = 2;
-  bounds.read_each = 3;
-  bounds.read = 7;
+  ProcessMemoryBounds bounds{.containers = 3, .processes_each = 2, .read_each = 3, .read = 7};
   const ProcessMemoryMetrics metrics = read_processes(processes_near_limit(model, bounds), reader(), bounds);
   EXPECT_THAT(pids(metrics), ElementsAre(4'002, 4'001, 3'002, 3'001, 2'000));
   EXPECT_EQ(metrics.containers_left_out, 1u);

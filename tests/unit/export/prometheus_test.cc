@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 namespace oomw {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -73,6 +75,12 @@ std::vector<std::string> series_in(const std::string& text) {
   return series;
 }
 
+// Without the brace behind them.
+std::string labels_of(const char* k8s_namespace, const char* pod, const char* container) {
+  return fmt::format(R"({{k8s_namespace_name="{}",k8s_pod_name="{}",k8s_container_name="{}")", k8s_namespace, pod,
+                     container);
+}
+
 ContainerMetrics make_container(std::string name) {
   ContainerMetrics container;
   container.k8s_namespace = "ns";
@@ -94,9 +102,9 @@ TEST(PrometheusText, a_pods_own_cgroup_has_no_kill_counter) {
   snapshot.containers = {make_container(""), make_container("app")};
   snapshot.containers[0].limit_bytes = 7;
   const std::string text = to_prometheus_text(snapshot);
-  EXPECT_TRUE(has_sample(text, R"(oomwitness_container_memory_limit_bytes{namespace="ns",pod="p",container=""})", "7"));
-  EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
-  EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="")")));
+  EXPECT_TRUE(has_sample(text, "oomwitness_container_memory_limit_bytes" + labels_of("ns", "p", "") + "}", "7"));
+  EXPECT_THAT(text, HasSubstr("oomwitness_oom_kills_total" + labels_of("ns", "p", "app")));
+  EXPECT_THAT(text, Not(HasSubstr("oomwitness_oom_kills_total" + labels_of("ns", "p", ""))));
 }
 
 TEST(PrometheusText, a_container_whose_kills_are_counted_elsewhere_is_not_shown_at_zero) {
@@ -106,10 +114,10 @@ TEST(PrometheusText, a_container_whose_kills_are_counted_elsewhere_is_not_shown_
   snapshot.kills[{"", "", "_other", "container"}] = 3;
   snapshot.kills_folded = 3;
   const std::string text = to_prometheus_text(snapshot);
-  EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
-  EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="hidden")")));
+  EXPECT_THAT(text, HasSubstr("oomwitness_oom_kills_total" + labels_of("ns", "p", "app")));
+  EXPECT_THAT(text, Not(HasSubstr("oomwitness_oom_kills_total" + labels_of("ns", "p", "hidden"))));
   EXPECT_TRUE(
-      has_sample(text, R"(oomwitness_oom_kills_total{namespace="",pod="",container="_other",scope="container"})", "3"));
+      has_sample(text, "oomwitness_oom_kills_total" + labels_of("", "", "_other") + R"(,scope="container"})", "3"));
   EXPECT_TRUE(has_sample(text, "oomwitness_oom_kills_folded_total", "3"));
 }
 
@@ -165,7 +173,7 @@ TEST(PrometheusText, kills_have_their_labels) {
   MetricsSnapshot snapshot;
   snapshot.kills[{"ns", "pod-0", "app", "ancestor"}] = 7;
   EXPECT_TRUE(has_sample(to_prometheus_text(snapshot),
-                         R"(oomwitness_oom_kills_total{namespace="ns",pod="pod-0",container="app",scope="ancestor"})",
+                         "oomwitness_oom_kills_total" + labels_of("ns", "pod-0", "app") + R"(,scope="ancestor"})",
                          "7"));
 }
 
@@ -173,7 +181,7 @@ TEST(PrometheusText, living_container_has_a_kill_counter_at_zero_so_that_increas
   MetricsSnapshot snapshot;
   snapshot.containers.push_back(make_container("a"));
   EXPECT_TRUE(has_sample(to_prometheus_text(snapshot),
-                         R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="a",scope="container"})", "0"));
+                         "oomwitness_oom_kills_total" + labels_of("ns", "p", "a") + R"(,scope="container"})", "0"));
 }
 
 TEST(PrometheusText, containers_known_values_are_shown_and_unknown_ones_absent) {
@@ -183,7 +191,7 @@ TEST(PrometheusText, containers_known_values_are_shown_and_unknown_ones_absent) 
   snapshot.containers[0].growth_bytes_per_second = -1.5;
   snapshot.containers[0].reclaim_zero_yield_calls = 4;
   const std::string text = to_prometheus_text(snapshot);
-  const std::string labels = R"({namespace="ns",pod="p",container="a"})";
+  const std::string labels = labels_of("ns", "p", "a") + "}";
   EXPECT_TRUE(has_sample(text, "oomwitness_container_memory_usage_bytes" + labels, "274877906944"));
   EXPECT_TRUE(has_sample(text, "oomwitness_container_memory_growth_bytes_per_second" + labels, "-1.5"));
   EXPECT_TRUE(has_sample(text, "oomwitness_container_reclaim_zero_yield_calls_total" + labels, "4"));
@@ -220,6 +228,22 @@ TEST(PrometheusText, build_info_has_the_version) {
   EXPECT_THAT(to_prometheus_text({}), HasSubstr("oomwitness_build_info{version=\"" + std::string(kVersion) + "\""));
 }
 
+// Every label that some way of scraping puts on its targets is free.
+TEST(PrometheusText, each_sample_names_its_node_and_no_label_is_one_of_the_target) {
+  MetricsSnapshot snapshot;
+  snapshot.node = "n\"1";
+  snapshot.containers = {make_container("app")};
+  snapshot.pods = {{"ns", "p"}};
+  snapshot.process_memory.emplace().processes = {{"ns", "p", "app", "x", {42, 7}, 1, 2}};
+  const std::string text = to_prometheus_text(snapshot);
+  for (const std::string& series : series_in(text)) EXPECT_THAT(series, HasSubstr(R"({k8s_node_name="n\"1")"));
+  for (const char* label :
+       {"job", "instance", "namespace", "pod", "container", "node", "endpoint", "cluster", "service"}) {
+    EXPECT_THAT(text, Not(ContainsRegex("[{,]" + std::string(label) + "=")));
+  }
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_tracked_cgroups{k8s_node_name="n\"1"})", "0"));
+}
+
 TEST(PrometheusText, hostile_names_neither_break_lines_nor_forge_series) {
   MetricsSnapshot snapshot;
   const std::string forged = "x\"} 1\noomwitness_oom_kills_total 99\n";
@@ -246,7 +270,7 @@ TEST(PrometheusText, processes_are_shown_where_they_are_asked_for_and_whatever_t
   metrics.processes = {{"ns", "p", "app", "x\"}\n", {42, 7}, 4096, 8192}, {"ns", "p", "app", "y", {43, 7}, 1, 2}};
   metrics.processes_left_out = 3;
   const std::string text = to_prometheus_text(snapshot);
-  const std::string labels = R"({namespace="ns",pod="p",container="app",process_pid="43",process_executable_name="y"})";
+  const std::string labels = labels_of("ns", "p", "app") + R"(,process_pid="43",process_executable_name="y"})";
   EXPECT_TRUE(has_sample(text, "process_memory_usage_bytes" + labels, "1"));
   EXPECT_TRUE(has_sample(text, "process_memory_virtual_bytes" + labels, "2"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_processes_left_out{what="container"})", "0"));
@@ -273,7 +297,8 @@ TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_
   snapshot.trend->brought_forward = 3;
   snapshot.trend->contents_cpu_seconds = 0.25;
   const std::string text = to_prometheus_text(snapshot);
-  const std::string name = "oomwitness_container_suspected_leak{namespace=\"\",pod=\"\",container=";
+  const std::string name =
+      R"(oomwitness_container_suspected_leak{k8s_namespace_name="",k8s_pod_name="",k8s_container_name=)";
   EXPECT_TRUE(has_sample(text, name + "\"leaky\"}", "1"));
   EXPECT_TRUE(has_sample(text, name + "\"calm\"}", "0"));
   EXPECT_THAT(text, Not(HasSubstr(name + "\"unknown\"}")));

@@ -254,11 +254,25 @@ TEST_F(SnapshotBuilderTest, seconds_to_limit_is_headroom_over_growth) {
   EXPECT_EQ(container.seconds_to_limit, 4.0);
 }
 
+TEST_F(SnapshotBuilderTest, a_container_that_is_gone_has_neither_growth_nor_time_left) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  sample(1, 100, 200);
+  model.apply(WatermarkCrossed{kNow, {1}, {1}, WatermarkReason::kLevel, 50, 100, 200, 25.0, {}, 1});
+  model.apply(CgroupRemoved{kNow, {1}});
+  const auto container = build().containers.at(0);
+  EXPECT_TRUE(container.is_removed);
+  EXPECT_EQ(container.growth_bytes_per_second, std::nullopt);
+  EXPECT_EQ(container.seconds_to_limit, std::nullopt);
+}
+
 TEST_F(SnapshotBuilderTest, without_growth_there_is_no_time_to_the_limit) {
   make_cgroup(1, "/c");
   identify(1, "app");
   sample(1, 100, 200);
   EXPECT_EQ(build().containers.at(0).seconds_to_limit, std::nullopt);
+  model.apply(WatermarkCrossed{kNow, {1}, {1}, WatermarkReason::kLevel, 50, 100, 200, 6.4e-26, {}, 1});
+  EXPECT_EQ(build().containers.at(0).seconds_to_limit, std::nullopt) << "2e33 s were shown";
 }
 
 TEST_F(SnapshotBuilderTest, losses_and_sizes_are_taken_over) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
+
 #include "facts/growth_place.h"
 
 #include <gmock/gmock.h>

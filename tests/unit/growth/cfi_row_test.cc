@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/cfi_row.h"
 
-#include <array>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "growth/cfi_program.h"

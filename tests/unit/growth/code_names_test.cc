@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/code_names.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
 
 namespace oomw::growth {

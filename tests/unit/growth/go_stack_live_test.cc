@@ -2,10 +2,7 @@
 // Stacks of Go programs, stripped and not, against what Go itself says of its callers.
 #include <algorithm>
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "growth/unwound.h"

@@ -2,10 +2,7 @@
 #include "growth/growth_account.h"
 
 #include <array>
-#include <map>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

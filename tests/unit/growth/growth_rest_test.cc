@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/growth_rest.h"
 
-#include <set>
 #include <string>
 
 #include <gtest/gtest.h>

@@ -11,12 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 #include "growth/growth_shares.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "growth/growth_wire.h"
 
 #include <cstring>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -69,10 +68,8 @@ TEST(GrowthWire, sample_when_its_stack_reaches_out_of_it_is_refused) {
 }
 
 TEST(GrowthWire, answer_when_it_has_terminal_codes_is_printable) {
-  UnwoundSamples unwound;
-  unwound.frames = {frame_of("a\x1b[31m"), frame_of("")};
-  unwound.stacks = {{true, {0, 1}}};
-  const auto back = decode_unwound(encode_unwound(unwound), 1);
+  const auto back = decode_unwound(
+      encode_unwound(UnwoundSamples{.frames = {frame_of("a\x1b[31m"), frame_of("")}, .stacks = {{true, {0, 1}}}}), 1);
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->frames[0].function, "a\\x1b[31m");
   EXPECT_FALSE(back->frames[1].function.empty());
@@ -120,9 +117,7 @@ TEST(GrowthWire, build_id_when_it_is_none_is_left_out) {
 }
 
 TEST(GrowthWire, answer_when_it_names_a_frame_that_is_not_there_or_other_stacks_is_refused) {
-  UnwoundSamples unwound;
-  unwound.frames = {frame_of("a")};
-  unwound.stacks = {{true, {0}}};
+  UnwoundSamples unwound{.frames = {frame_of("a")}, .stacks = {{true, {0}}}};
   EXPECT_TRUE(decode_unwound(encode_unwound(unwound), 1).has_value());
   EXPECT_FALSE(decode_unwound(encode_unwound(unwound), 2).has_value());
   unwound.stacks = {{true, {1}}};

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of Java programs, interpreted and compiled, against what Java itself says of its callers.
 #include <algorithm>
-#include <cstdlib>
 #include <regex>
-#include <string>
-#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "growth/unwound.h"
 #include "reader/reader.h"

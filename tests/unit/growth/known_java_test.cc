@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was known of a Java process before: for one that died, and for no other.
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

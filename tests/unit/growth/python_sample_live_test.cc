@@ -3,9 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "growth/rust_names.h"
 
 #include <ostream>
-#include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 

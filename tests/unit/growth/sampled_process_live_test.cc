@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of real programs, compiled here in the ways that programs are, unwound and named by a confined reader.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>

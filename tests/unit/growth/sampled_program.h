@@ -12,11 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "unit/growth/sampled_code.h"
 #include "unit/growth/sampled_program.h"
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of JavaScript, interpreted and compiled, against what V8 itself says of its callers.
 #include <algorithm>
-#include <cstdlib>
-#include <string>
-#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "growth/unwound.h"
 #include "reader/reader.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/watched_growth.h"
 
-#include <cstdint>
-
 #include <gtest/gtest.h>
 
 namespace oomw {

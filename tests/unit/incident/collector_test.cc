@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "correlate/collector_memory.h"
-#include "incident/incident.h"
 #include "incident/queue_text.h"
 #include "report/collector_report.h"
 #include "unit/incident/sample_incident.h"

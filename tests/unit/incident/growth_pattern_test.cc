@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incident/growth_pattern.h"
 
-#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>

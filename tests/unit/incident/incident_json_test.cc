@@ -9,9 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "incident/incident.h"
 #include "incident/incident_size.h"
-#include "support/source_tree.h"
 #include "unit/incident/golden.h"
 #include "unit/incident/sample_incident.h"
 

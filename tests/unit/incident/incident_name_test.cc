@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "incident/incident.h"
 #include "incident/incident_files.h"
 #include "store/directory_names.h"
 #include "unit/incident/sample_incident.h"

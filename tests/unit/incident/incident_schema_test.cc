@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/incident.schema.json is generated from the description that writes and reads incident.json.
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "incident/incident_fields.h"
+#include "support/known_incidents.h"
 #include "support/source_tree.h"
 #include "unit/incident/json_schema.h"
 #include "unit/incident/sample_answer.h"
@@ -39,16 +40,6 @@ std::string fault_of(const std::string& text) {
 }
 
 // A golden of several incidents has one after the other.
-std::vector<Json> incidents_below(const std::string& folder) {
-  std::vector<Json> incidents;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_tree() + "/" + folder)) {
-    if (entry.path().extension() != ".json") continue;
-    std::ifstream file(entry.path());
-    while (file >> std::ws && file.peek() == '{') file >> incidents.emplace_back();
-  }
-  return incidents;
-}
-
 Incident full_incident() {
   Incident incident = testing::sample_incident();
   incident.pod.emplace().node = "node-1";
@@ -101,7 +92,7 @@ TEST(IncidentSchema, the_file_is_what_the_description_gives) {
 
 TEST(IncidentSchema, every_golden_incident_is_as_it_says) {
   for (const char* folder : {"tests/pipeline/golden", "tests/unit/incident/data"}) {
-    const auto incidents = incidents_below(folder);
+    const auto incidents = test::incidents_below(folder);
     EXPECT_GE(incidents.size(), 2u) << folder;
     for (const Json& incident : incidents) {
       EXPECT_EQ(testing::schema_fault(incident, incident_schema()), "") << incident["id"];

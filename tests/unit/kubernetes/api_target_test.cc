@@ -17,6 +17,8 @@ namespace oomw {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 Environment environment_of(std::map<std::string, std::string> values) {
   return [values = std::move(values)](const char* name) -> std::optional<std::string> {
@@ -68,6 +70,15 @@ TEST(FindApi, on_without_an_address_says_what_is_missing) {
 
 TEST(FindApi, without_a_nodes_name_the_whole_cluster_is_not_listed) {
   EXPECT_THAT(refusal({}, environment_of({{"KUBERNETES_SERVICE_HOST", "h"}})), HasSubstr("NODE_NAME"));
+}
+
+TEST(NodeName, is_what_is_configured_or_the_pod_s_and_else_there_is_the_machine_s) {
+  KubernetesConfig config;
+  EXPECT_EQ(node_name(config, environment_of({})), "");
+  EXPECT_EQ(node_name(config, environment_of({{"NODE_NAME", "n1"}})), "n1");
+  config.node_name = "n2";
+  EXPECT_EQ(node_name(config, environment_of({{"NODE_NAME", "n1"}})), "n2");
+  EXPECT_THAT(host_name(), Not(IsEmpty()));
 }
 
 TEST(FindApi, only_https_and_only_a_host_are_taken) {

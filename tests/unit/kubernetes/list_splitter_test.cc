@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/list_splitter.h"
 
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/pod_decoder.h"
 
-#include <string>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/memory_map.h"
 
-#include <string>
-
 #include <gmock/gmock.h>
 
 namespace oomw {

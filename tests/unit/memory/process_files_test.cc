@@ -4,9 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
-#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "unit/captures/child_process.h"

@@ -14,12 +14,7 @@ inline constexpr std::uint64_t kMiB = 1u << 20;
 inline MonotonicTime at_ms(std::int64_t ms) { return {1'000'000'000'000 + ms * 1'000'000}; }
 
 inline CgroupCreated created(std::uint64_t id, std::uint64_t parent, std::string path) {
-  CgroupCreated e;
-  e.time = at_ms(0);
-  e.cgroup = {id};
-  e.parent = {parent};
-  e.path = std::move(path);
-  return e;
+  return {.time = at_ms(0), .cgroup = {id}, .parent = {parent}, .path = std::move(path)};
 }
 
 inline CgroupRemoved removed(std::uint64_t id, std::int64_t ms) { return {at_ms(ms), {id}}; }
@@ -58,19 +53,11 @@ inline ProcessSeen seen(std::int32_t pid, std::uint64_t start, std::uint64_t cgr
 }
 
 inline ProcessExec exec(std::int32_t pid, std::uint64_t start, std::uint64_t cgroup, std::int64_t ms) {
-  ProcessExec e;
-  e.time = at_ms(ms);
-  e.process = {pid, start};
-  e.cgroup = {cgroup};
-  e.comm = "other";
-  return e;
+  return {.time = at_ms(ms), .process = {pid, start}, .cgroup = {cgroup}, .comm = "other"};
 }
 
 inline ProcessExit exited(std::int32_t pid, std::uint64_t start, std::int64_t ms) {
-  ProcessExit e;
-  e.time = at_ms(ms);
-  e.process = {pid, start};
-  return e;
+  return {.time = at_ms(ms), .process = {pid, start}};
 }
 
 inline OomKill killed(std::int32_t pid, std::uint64_t start, std::uint64_t cgroup, std::uint64_t owner,

@@ -57,14 +57,13 @@ TEST(MemoryModelTest, walks_when_parents_form_a_ring_end) {
 TEST(MemoryModelTest, watermark_when_crossed_updates_reading_series_and_growth) {
   MemoryModel model = tree();
   WatermarkCrossed mark = crossed(2, 100, 80);
-  mark.growth_bytes_per_second = 50e6;
   apply_all(model, {sampled(2, 0, 10, 256, 5), mark});
   const CgroupState& state = *model.find_cgroup({2});
   EXPECT_EQ(state.usage_bytes, mark.usage_bytes);
   EXPECT_EQ(state.limit_bytes, 256 * kMiB);
   EXPECT_FALSE(state.nonreclaimable_bytes.has_value());
   EXPECT_EQ(state.series.size(), 2u);
-  EXPECT_EQ(state.growth_bytes_per_second, 50e6);
+  EXPECT_NEAR(*state.growth_bytes_per_second, static_cast<double>(mark.usage_bytes - 10 * kMiB) / 0.1, 1e5);
 }
 
 TEST(MemoryModelTest, watermark_when_older_than_the_reading_keeps_the_reading) {
@@ -97,11 +96,26 @@ TEST(MemoryModelTest, watermarks_when_hovering_at_the_limit_keep_the_levels) {
   EXPECT_EQ(marks.back().time, at_ms(99'000));
 }
 
-TEST(MemoryModelTest, growth_when_samples_right_after_the_kernels_figure_keeps_it) {
+// A Go program that grows by 2 MiB a second, in steps of 64 MiB: one comes each half minute.
+TEST(MemoryModelTest, growth_of_a_program_that_grows_by_bursts_is_that_of_half_a_minute) {
+  MemoryModel model = tree();
+  for (int s = 0; s < 60; ++s) {
+    model.apply(sampled(2, s * 1000, static_cast<std::uint64_t>(s / 32) * 64 + 10));
+    if (s != 32) continue;
+    WatermarkCrossed mark = crossed(2, s * 1000 + 40, 50);
+    mark.growth_bytes_per_second = 50e6;
+    mark.usage_bytes = 74 * kMiB;
+    model.apply(mark);
+    EXPECT_LT(*model.find_cgroup({2})->growth_bytes_per_second, 2e6);
+  }
+  EXPECT_NEAR(*model.find_cgroup({2})->growth_bytes_per_second, 2.0 * kMiB, 1.2 * kMiB);
+}
+
+TEST(MemoryModelTest, growth_is_the_kernels_while_there_is_one_reading) {
   MemoryModel model = tree();
   WatermarkCrossed mark = crossed(2, 10'000, 80);
   mark.growth_bytes_per_second = 50e6;
-  apply_all(model, {sampled(2, 0, 10), mark, sampled(2, 10'020, 206)});
+  model.apply(mark);
   EXPECT_EQ(model.find_cgroup({2})->growth_bytes_per_second, 50e6);
 }
 

@@ -8,9 +8,7 @@
 #include <tuple>
 
 #include "base/files.h"
-#include "pprof/codec.h"
 #include "pprof/group.h"
-#include "pprof/top.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/pprof/go_pprof.h"
 #include "unit/pprof/sample_profile.h"

@@ -44,16 +44,12 @@ void expect_golden(const std::string& name, const std::string& actual) {
 }
 
 TEST(FlameGraph, a_profile_looks_as_it_did) {
-  FlameOptions options;
-  options.source = "a.pb.gz";
-  expect_golden("flame-profile.svg", svg_of(sample_profile(), options));
+  expect_golden("flame-profile.svg", svg_of(sample_profile(), FlameOptions{.source = "a.pb.gz"}));
 }
 
 TEST(FlameGraph, a_diff_looks_as_it_did) {
-  FlameOptions options;
-  options.source = "b.pb.gz";
-  options.base_source = "a.pb.gz";
-  expect_golden("flame-diff.svg", svg_of(diff(sample_profile(), grown()).value(), options));
+  expect_golden("flame-diff.svg", svg_of(diff(sample_profile(), grown()).value(),
+                                         FlameOptions{.source = "b.pb.gz", .base_source = "a.pb.gz"}));
 }
 
 TEST(FlameGraph, the_header_names_program_pid_and_total) {
@@ -92,9 +88,8 @@ TEST(FlameGraph, a_program_that_the_profile_does_not_name_is_not_in_the_header) 
   p.comments.clear();
   p.mappings.clear();
   p.sample_types[1].type = "contents";
-  FlameOptions options;
-  options.type = "contents";
-  EXPECT_THAT(svg_of(p, options), AllOf(HasSubstr(">bytes by type, "), Not(HasSubstr("unknown"))));
+  EXPECT_THAT(svg_of(p, FlameOptions{.type = "contents"}),
+              AllOf(HasSubstr(">bytes by type, "), Not(HasSubstr("unknown"))));
 }
 
 TEST(FlameGraph, an_estimate_is_said_to_be_one) {

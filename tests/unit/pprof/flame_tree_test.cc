@@ -59,45 +59,33 @@ TEST(FlameTree, equal_profiles_leave_nothing_to_draw) {
 }
 
 TEST(FlameTree, frames_below_the_least_ratio_are_folded_into_one_and_counted) {
-  FlameLimits limits;
-  limits.min_ratio = 0.1;
-  EXPECT_THAT(outline(FlameTree(flat_profile({80, 6, 7, 7}), 0, limits)),
+  EXPECT_THAT(outline(FlameTree(flat_profile({80, 6, 7, 7}), 0, FlameLimits{.min_ratio = 0.1})),
               ElementsAre("0 all 100/100@0", "1 f0 80/80@0", "1 +3 20/20@80"));
 }
 
 TEST(FlameTree, folded_frames_too_small_together_are_not_drawn) {
-  FlameLimits limits;
-  limits.min_ratio = 0.1;
-  EXPECT_THAT(outline(FlameTree(flat_profile({97, 3}), 0, limits)), ElementsAre("0 all 100/100@0", "1 f0 97/97@0"));
+  EXPECT_THAT(outline(FlameTree(flat_profile({97, 3}), 0, FlameLimits{.min_ratio = 0.1})),
+              ElementsAre("0 all 100/100@0", "1 f0 97/97@0"));
 }
 
 TEST(FlameTree, calls_deeper_than_the_limit_are_one_frame) {
-  FlameLimits limits;
-  limits.max_depth = 2;
-  EXPECT_THAT(outline(FlameTree(sample_profile(), 1, limits)),
+  EXPECT_THAT(outline(FlameTree(sample_profile(), 1, FlameLimits{.max_depth = 2})),
               ElementsAre("0 all 150/150@0", "1 main.main 150/150@0", "2 main.serve 150/150@0", "3 deeper 150/150@0"));
 }
 
 TEST(FlameTree, the_largest_frames_stay_when_there_are_too_many) {
-  FlameLimits limits;
-  limits.max_frames = 6;
-  limits.min_ratio = 0;
-  EXPECT_THAT(outline(FlameTree(flat_profile({1, 2, 3, 4}), 0, limits)),
+  EXPECT_THAT(outline(FlameTree(flat_profile({1, 2, 3, 4}), 0, FlameLimits{.min_ratio = 0, .max_frames = 6})),
               ElementsAre("0 all 10/10@0", "1 f3 4/4@0", "1 f2 3/3@4", "1 +2 3/3@7"));
 }
 
 TEST(FlameTree, as_many_equal_frames_as_there_is_no_room_for_are_folded) {
-  FlameLimits limits;
-  limits.max_frames = 100;
-  limits.min_ratio = 0;
-  EXPECT_THAT(outline(FlameTree(flat_profile(std::vector<std::int64_t>(200, 5)), 0, limits)),
+  EXPECT_THAT(outline(FlameTree(flat_profile(std::vector<std::int64_t>(200, 5)), 0,
+                                FlameLimits{.min_ratio = 0, .max_frames = 100})),
               ElementsAre("0 all 1000/1000@0", "1 +200 1000/1000@0"));
 }
 
 TEST(FlameTree, stacks_beyond_the_node_limit_are_cut_and_counted) {
-  FlameLimits limits;
-  limits.max_nodes = 3;
-  const FlameTree tree(flat_profile({1, 1, 1, 1}), 0, limits);
+  const FlameTree tree(flat_profile({1, 1, 1, 1}), 0, FlameLimits{.max_nodes = 3});
   EXPECT_EQ(tree.cut_stacks(), 2u);
   EXPECT_EQ(tree.frames().front().net, 4);
 }

@@ -6,7 +6,6 @@
 
 #include <limits>
 
-#include "pprof/codec.h"
 #include "unit/pprof/go_pprof.h"
 #include "unit/pprof/sample_profile.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/reader.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,9 +11,7 @@
 #include <atomic>
 #include <csignal>
 #include <latch>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +25,6 @@
 #include "reader/protocol.h"
 #include "reader/reader_group.h"
 #include "reader/reader_process.h"
-#include "reader/unreaped_readers.h"
 #include "unit/reader/test_jobs.h"
 
 namespace oomw::reader {

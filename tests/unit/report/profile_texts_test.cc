@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <string>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

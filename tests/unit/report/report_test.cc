@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "incident/incident.h"
 #include "unit/incident/golden.h"
 #include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
@@ -35,7 +34,18 @@ TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
 TEST(ReportTest, goroutines_of_the_kill_are_told_and_where_only_a_part_was_counted) {
   Incident incident = sample_incident();
   EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## Goroutines")));
+  incident.goroutines = {{99, "waiting", {"main.f"}, "", ""}};
   incident.captures[1].pid = incident.victims.front().process.pid;
+  incident.captures[1].goroutines = {{99, "waiting", "chan receive"}, {1, "running", ""}};
+  EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## Goroutines"))) << "a healthy program's";
+  incident.goroutines = {{3, "waiting", {"net/http.(*retrySender).Send"}, "", ""}};
+  incident.holders = {IncidentHolder{}};
+  incident.holders[0].is_owner = true;
+  incident.holders[0].component = "exporter/otlp";
+  incident.holders[0].chain = {"queue"};
+  EXPECT_THAT(to_markdown(incident, {}), HasSubstr("## Goroutines")) << "the answer is about them";
+  incident.holders.clear();
+  incident.goroutines.clear();
   incident.captures[1].goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
   EXPECT_THAT(to_markdown(incident, {}),
               HasSubstr("## Goroutines\n\nAt the kill: 6390 waiting for chan receive, 10 runnable.\n"));
@@ -45,14 +55,17 @@ TEST(ReportTest, goroutines_of_the_kill_are_told_and_where_only_a_part_was_count
               HasSubstr("| 3 | waiting | main.f |\n\nAt the kill, a part of them (time\\_limit): 6390 waiting"));
 }
 
+IncidentFiller& add_dict(Incident& incident) {
+  IncidentFiller& dict = incident.fillers.emplace_back();
+  dict.runtime = "cpython", dict.kind = "type", dict.name = "dict";
+  dict.bytes = 40u << 20;
+  return dict;
+}
+
 TEST(ReportTest, python_objects_at_the_kill_stand_beside_the_reading_before_and_say_what_is_missing) {
   Incident incident = sample_incident();
   EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## Python objects at the kill")));
-  IncidentFiller& dict = incident.fillers.emplace_back();
-  dict.runtime = "cpython";
-  dict.kind = "type";
-  dict.name = "dict";
-  dict.bytes = 40u << 20;
+  add_dict(incident);
   incident.analyses.resize(1);
   incident.analyses[0].pid = incident.victims.front().process.pid;
   incident.analyses[0].pools =
@@ -69,12 +82,8 @@ TEST(ReportTest, python_objects_at_the_kill_stand_beside_the_reading_before_and_
 
 TEST(ReportTest, estimates_by_a_sample_are_marked_and_explained) {
   Incident incident = sample_incident();
-  IncidentFiller& dict = incident.fillers.emplace_back();
-  dict.runtime = "cpython";
-  dict.kind = "type";
-  dict.name = "dict";
+  IncidentFiller& dict = add_dict(incident);
   dict.evidence = "analysis";
-  dict.bytes = 40u << 20;
   dict.count = 600'000;
   dict.share = 0.5;
   EXPECT_THAT(to_markdown(incident, {}), ::testing::AllOf(HasSubstr("| 50.0 % | 40.0 MiB |  | 600000 | dict |"),
@@ -118,11 +127,35 @@ TEST(ReportTest, a_kill_that_is_not_the_first_is_said_below_the_answer) {
   EXPECT_THAT(to_markdown(incident, {}), HasSubstr("keeps.  \nKilled again, 12 min after the kill before.\n"));
 }
 
-TEST(ReportTest, a_call_site_that_is_no_suspect_is_said_to_show_no_leak) {
+TEST(ReportTest, call_sites_that_are_no_suspects_are_one_sentence_and_a_heap_that_did_not_grow_is_none) {
   Incident incident = sample_incident();
+  incident.trend->suspects = 0;
   incident.trend->sites[0].figures.judgement = "not_called";
   EXPECT_THAT(to_markdown(incident, {}),
-              ::testing::AllOf(HasSubstr("| not shown to leak |"), Not(HasSubstr("called"))));
+              ::testing::AllOf(HasSubstr(" over 30 s. Call sites that grew but are not shown to leak: 1.\n"),
+                               HasSubstr("| the whole heap | leak |"), Not(HasSubstr("called")), Not(HasSubstr(": 0.")),
+                               Not(HasSubstr("< main.serve"))));
+  incident.trend->whole.last_live_bytes = incident.trend->whole.first_live_bytes;
+  EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## The Go heap over time")));
+}
+
+TEST(ReportTest, names_that_grew_are_listed_and_only_what_keeps_growing_is_called_so) {
+  Incident incident = sample_incident();
+  IncidentTrend& trend = incident.contents_trend.emplace();
+  trend.points.resize(2);
+  EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## What grew, by name"))) << "nothing did";
+  trend.sites.resize(2);
+  trend.sites[0].frames = {"list of dict", "held as `rows`"};
+  trend.sites[0].figures.last_held_bytes = trend.whole.last_held_bytes = 9u << 20;
+  trend.sites[1].frames = {"str"};
+  EXPECT_THAT(to_markdown(incident, {}),
+              ::testing::AllOf(HasSubstr("| 0 B | 9.00 MiB | list of dict, held as \\`rows\\` |\n"),
+                               Not(HasSubstr("keep growing")), Not(HasSubstr("keeps growing"))));
+  trend.suspects = 1;
+  trend.sites[0].figures.judgement = "leak";
+  EXPECT_THAT(to_markdown(incident, {}),
+              ::testing::AllOf(HasSubstr(" before the kill. Names that keep growing: 1.\n"),
+                               HasSubstr("held as \\`rows\\` (keeps growing) |\n"), HasSubstr("| str |\n")));
 }
 
 TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {

@@ -2,7 +2,6 @@
 #include "sinks/kubernetes_event.h"
 
 #include <fstream>
-#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <thread>
+
 #include "sinks/memory_events.h"
 
 #include <gmock/gmock.h>

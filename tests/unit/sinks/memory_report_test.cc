@@ -59,11 +59,8 @@ TEST_F(MemoryReportTest, a_container_comes_with_its_reading_and_only_near_its_li
 
 TEST_F(MemoryReportTest, beyond_the_bounds_the_smallest_are_left_out_and_counted) {
   for (std::uint64_t id = 1; id <= 5; ++id) add(id, 90 + id, 100, 4);
-  MemoryReportBounds bounds;
-  bounds.containers = 3;
-  bounds.processes_each = 3;
-  bounds.processes = 7;
-  const MemoryReport report = memory_report_of(model, 0, bounds);
+  const MemoryReport report =
+      memory_report_of(model, 0, MemoryReportBounds{.containers = 3, .processes = 7, .processes_each = 3});
   EXPECT_THAT(names(report), ElementsAre("c5", "c4", "c3"));
   EXPECT_THAT(report.containers[0].processes, SizeIs(3));
   EXPECT_THAT(report.containers[1].processes, SizeIs(3));

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

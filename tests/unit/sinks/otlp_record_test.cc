@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_reader.hpp>

@@ -2,9 +2,13 @@
 #include "sinks/otlp_settings.h"
 
 #include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "support/source_tree.h"
 
 namespace oomw {
 namespace {
@@ -95,6 +99,46 @@ TEST(OtlpSettings, metrics_are_on_only_where_somebody_asks_for_them) {
   EXPECT_EQ(metrics_url_of({{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m/x"}}, config), "http://file/v1/metrics");
   config.endpoint.clear();
   EXPECT_THAT(metrics_url_of({}, config), HasSubstr("no endpoint"));
+}
+
+TEST(OtlpSettings, metrics_go_out_at_the_interval_of_the_configuration_else_of_the_environment) {
+  const auto interval = [](const std::string& variable, int seconds) -> std::string {
+    SinksConfig::Otlp config;
+    config.endpoint = "http://c";
+    config.has_metrics = true;
+    config.metrics_interval = std::chrono::seconds(seconds);
+    const auto found = find_otlp_metrics(config, [&](const char* name) -> std::optional<std::string> {
+      return std::string(name) == "OTEL_METRIC_EXPORT_INTERVAL" ? std::optional(variable) : std::nullopt;
+    });
+    return found ? std::to_string((*found)->interval / std::chrono::milliseconds(1)) : found.error().message;
+  };
+  EXPECT_EQ(interval("", 0), "60000");
+  EXPECT_EQ(interval("15000", 0), "15000");
+  EXPECT_EQ(interval("15000", 5), "5000");
+  for (const char* wrong : {"999", "3600001", "1e4", "-1"}) {
+    EXPECT_THAT(interval(wrong, 0), HasSubstr("OTEL_METRIC_EXPORT_INTERVAL must be milliseconds")) << wrong;
+  }
+}
+
+TEST(OtlpSettings, the_documentation_has_every_variable_that_is_read) {
+  const std::string page = read_file(test::source_tree() + "/docs/sinks.md", 1u << 20).value();
+  std::set<std::string> read;
+  const Environment environment = [&read](const char* name) -> std::optional<std::string> {
+    read.insert(name);
+    const std::string_view text(name);
+    return text.ends_with("OTLP_ENDPOINT") ? std::optional<std::string>("http://c") : std::nullopt;
+  };
+  SinksConfig::Otlp config;
+  config.has_profiles = config.has_metrics = true;
+  EXPECT_TRUE(find_otlp_logs(config, environment) && find_otlp_metrics(config, environment) &&
+              find_otlp_profiles(config, environment));
+  EXPECT_GT(read.size(), 25u);
+  for (std::string name : read) {
+    for (const char* signal : {"OTLP_LOGS_", "OTLP_METRICS_", "OTLP_PROFILES_"}) {
+      if (const auto at = name.find(signal); at != name.npos) name = name.substr(0, at) + signal + "*";
+    }
+    EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+  }
 }
 
 TEST(OtlpSettings, what_is_wrong_is_named_without_its_value) {

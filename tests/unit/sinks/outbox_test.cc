@@ -2,7 +2,6 @@
 #include "sinks/outbox.h"
 
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>

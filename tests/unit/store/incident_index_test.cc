@@ -2,7 +2,6 @@
 #include "store/incident_index.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>

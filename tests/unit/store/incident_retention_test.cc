@@ -2,7 +2,6 @@
 // Retention with its memory: across restarts, with incidents of others, while the clock jumps.
 #include "store/incident_retention.h"
 
-#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>

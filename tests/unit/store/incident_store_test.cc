@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/incident_store.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -289,14 +288,18 @@ TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
   EXPECT_EQ((*all)[1].incident.id, "20261121T030405Z-00000002");
 }
 
-TEST_F(IncidentStoreTest, list_when_nothing_was_written_is_empty) { EXPECT_TRUE(reader_.list()->empty()); }
+TEST_F(IncidentStoreTest, list_when_nothing_was_written_is_empty_and_without_a_directory_an_error) {
+  EXPECT_EQ(reader_.list().error().code, ErrorCode::kNotFound);
+  fs::create_directories(fs::path(reader_.root()).parent_path());
+  EXPECT_TRUE(reader_.list()->empty());
+}
 
 TEST_F(IncidentStoreTest, find_when_the_prefix_is_unique_finds_it) {
   write(fresh_incident(0x0a));
   write(fresh_incident(0x0b));
   EXPECT_EQ(reader_.get("20261121T030405Z-0000000a")->incident.id, "20261121T030405Z-0000000a");
   EXPECT_EQ(reader_.get("20261121T030405Z-shop-cart-7d9f-cart-0000000b")->incident.id, "20261121T030405Z-0000000b");
-  EXPECT_EQ(reader_.get("2026").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(reader_.get("2026")->incident.id, "20261121T030405Z-0000000b") << "the newest of several";
   EXPECT_EQ(reader_.get("2027").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(reader_.get("../../etc").error().code, ErrorCode::kNotFound);
 }

@@ -2,12 +2,13 @@
 #include "system/argument_reader.h"
 
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "unit/base/loop_fixture.h"
 
 namespace oomw {
 namespace {
@@ -36,7 +37,7 @@ struct Memory {
   }
 };
 
-class ArgumentReaderTest : public testing::Test {
+class ArgumentReaderTest : public test::LoopFixture {
  protected:
   ~ArgumentReaderTest() override {
     memory->release();
@@ -51,23 +52,18 @@ class ArgumentReaderTest : public testing::Test {
   }
   void run_until_told(std::size_t count) {
     wanted = count;
-    const WatchId give_up = loop->add_once(std::chrono::seconds(20), [this] { loop->stop(); });
-    if (pids.size() < wanted) loop->run();
-    loop->remove(give_up);
+    if (pids.size() < wanted) run();
   }
   void run_until_lost() {
     wanted = ~std::size_t{0};
     const WatchId look = loop->add_periodic(std::chrono::milliseconds(100), [this] {
       if (reader->lost() > 0) loop->stop();
     });
-    const WatchId give_up = loop->add_once(std::chrono::seconds(20), [this] { loop->stop(); });
-    loop->run();
+    run();
     loop->remove(look);
-    loop->remove(give_up);
   }
 
   SystemClock clock;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::shared_ptr<Memory> memory = std::make_shared<Memory>();
   std::vector<std::int32_t> pids;
   std::size_t wanted = 0;

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "base/files.h"
+#include "unit/base/loop_fixture.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -21,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A FIFO stands in for /dev/kmsg: like it, one write is one read as long as it is read in time.
-class FileEventsTest : public ::testing::Test {
+class FileEventsTest : public test::LoopFixture {
  protected:
   FileEventsTest() {
     tree.write("cg/cgroup.controllers", "memory");
@@ -42,16 +43,6 @@ class FileEventsTest : public ::testing::Test {
     });
     ASSERT_TRUE(made.has_value());
     files = std::move(*made);
-  }
-  // Until the next event, or in vain.
-  void run() {
-    const WatchId give_up = loop->add_once(std::chrono::seconds(20), [this] { loop->stop(); });
-    loop->run();
-    loop->remove(give_up);
-  }
-  void run_for(Nanoseconds time) {
-    (void)loop->add_once(time, [this] { loop->stop(); });
-    loop->run();
   }
   void log_line(const std::string& message) const {
     ASSERT_TRUE(write_all(kmsg.get(), "3,1,2,-;" + message + "\n").has_value());
@@ -82,7 +73,6 @@ class FileEventsTest : public ::testing::Test {
   SystemClock clock;
   FileEventsConfig config;
   UniqueFd kmsg;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::optional<CgroupFs> cgroups;
   std::vector<Event> events;
   std::unique_ptr<FileEvents> files;

@@ -9,13 +9,14 @@
 #include "support/test_cgroup.h"
 #include "system/file_events.h"
 #include "system/sampler.h"
+#include "unit/base/loop_fixture.h"
 
 namespace oomw {
 namespace {
 
 constexpr std::uint64_t kLimit = 48u << 20;
 
-class LiveFiles : public ::testing::Test {
+class LiveFiles : public test::LoopFixture {
  protected:
   void SetUp() override {
     auto made = test::TestCgroup::make();
@@ -41,8 +42,7 @@ class LiveFiles : public ::testing::Test {
   }
   void run_until(std::function<bool()> enough) {
     is_enough = std::move(enough);
-    (void)loop->add_once(std::chrono::seconds(30), [this] { loop->stop(); });
-    loop->run();
+    run_for(std::chrono::seconds(30));
   }
   template <typename T>
   std::vector<T> ours() const {
@@ -60,7 +60,6 @@ class LiveFiles : public ::testing::Test {
   }
 
   SystemClock clock;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::unique_ptr<test::TestCgroup> box;
   std::optional<CgroupFs> cgroups;
   std::vector<Event> events;
@@ -75,9 +74,7 @@ int leak() {
 
 TEST_F(LiveFiles, real_kill_is_read_from_the_kernel_log) {
   if (::access("/dev/kmsg", R_OK) != 0) GTEST_SKIP() << "/dev/kmsg cannot be read";
-  FileEventsConfig config;
-  config.kills = true;
-  make(config);
+  make(FileEventsConfig{.kills = true});
   test::ChildProcess child(box.get(), leak);
   ProcessSeen seen;  // as the sampler would have delivered it: the log may be rate-limited by other tests' kills
   seen.process = child.key();
@@ -96,10 +93,7 @@ TEST_F(LiveFiles, real_kill_is_read_from_the_kernel_log) {
 }
 
 TEST_F(LiveFiles, real_kill_without_the_log_raises_the_count) {
-  FileEventsConfig config;
-  config.kills = true;
-  config.kmsg_path = "/nonexistent/kmsg";
-  make(config);
+  make(FileEventsConfig{.kills = true, .kmsg_path = "/nonexistent/kmsg"});
   test::ChildProcess child(box.get(), leak);
   child.go();
   run_until([&] { return !ours<MemorySampled>().empty(); });
@@ -117,9 +111,7 @@ int fill() {
 }
 
 TEST_F(LiveFiles, real_growth_crosses_the_watermarks_in_order) {
-  FileEventsConfig config;
-  config.watermarks = true;
-  make(config);
+  make(FileEventsConfig{.watermarks = true});
   test::ChildProcess child(box.get(), fill);
   child.go();
   run_until([&] { return !ours<WatermarkCrossed>().empty() && ours<WatermarkCrossed>().back().level_percent == 95; });

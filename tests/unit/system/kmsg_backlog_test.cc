@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <string>
 
 #include "support/source_tree.h"
 #include "system/log_clock.h"

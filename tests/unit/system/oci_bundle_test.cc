@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <string>
-
 #include "support/source_tree.h"
 #include "system/json_strings.h"
 #include "unit/system/temp_tree.h"

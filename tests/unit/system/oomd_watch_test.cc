@@ -6,9 +6,9 @@
 #include <sys/xattr.h>
 
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "unit/base/loop_fixture.h"
 #include "unit/base/set_clock.h"
 #include "unit/system/temp_tree.h"
 
@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // A directory tree stands in for cgroupfs: attributes and inotify are the same on both.
-class OomdWatchTest : public ::testing::Test {
+class OomdWatchTest : public test::LoopFixture {
  protected:
   OomdWatchTest() {
     tree.write("cgroup.controllers", "cpu memory\n");
@@ -41,16 +41,11 @@ class OomdWatchTest : public ::testing::Test {
   void mark(const std::string& path, const std::string& count, const char* name = "user.oomd_ooms") {
     ASSERT_EQ(::setxattr((tree.root() + path).c_str(), name, count.data(), count.size(), 0), 0);
   }
-  void run() {
-    const WatchId give_up = loop->add_once(std::chrono::milliseconds(5), [this] { loop->stop(); });
-    loop->run();
-    loop->remove(give_up);
-  }
+  void run() { run_for(std::chrono::milliseconds(5)); }
 
   TempTree tree;
   SetClock clock;
   std::optional<CgroupFs> cgroups;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::vector<std::string> killed;
   std::unique_ptr<OomdWatch> watch;
 };

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <filesystem>
 
 #include <chrono>
 
+#include "unit/base/loop_fixture.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 const std::string kScope = "cri-containerd-" + test::kContainerd + ".scope";
 
-class SamplerTest : public ::testing::Test {
+class SamplerTest : public test::LoopFixture {
  protected:
   SamplerTest() {
     tree.write("cg/cgroup.controllers", "memory");
@@ -39,14 +39,8 @@ class SamplerTest : public ::testing::Test {
   }
   void run_until(std::function<bool()> enough) {
     is_enough = std::move(enough);
-    const WatchId give_up = loop->add_once(std::chrono::seconds(20), [this] { loop->stop(); });
-    loop->run();
-    loop->remove(give_up);
+    run();
     is_enough = nullptr;
-  }
-  void run_for(Nanoseconds time) {
-    (void)loop->add_once(time, [this] { loop->stop(); });
-    loop->run();
   }
   template <typename T>
   std::vector<T> all() const {
@@ -71,7 +65,6 @@ class SamplerTest : public ::testing::Test {
   TempTree tree;
   SystemClock clock;
   SamplerConfig config;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::optional<CgroupFs> cgroups;
   std::vector<Event> events;
   std::function<bool()> is_enough;

@@ -3,11 +3,8 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
-#include <string>
 
-#include "base/result.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw::test {

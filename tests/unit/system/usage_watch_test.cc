@@ -8,6 +8,7 @@
 #include <array>
 
 #include "support/mib.h"
+#include "unit/base/loop_fixture.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -19,7 +20,7 @@ using test::V1Cgroup;
 
 // cgroup.event_control is a FIFO: opening it hangs until the test reads from it, as the kernel makes
 // its writer wait.
-class V1UsageWatch : public ::testing::Test {
+class V1UsageWatch : public test::LoopFixture {
  protected:
   V1UsageWatch() {
     V1Cgroup{.limit = "9223372036854771712"}.write(tree, "memory");
@@ -41,17 +42,11 @@ class V1UsageWatch : public ::testing::Test {
     const std::string control = tree.path("memory/" + name + "/cgroup.event_control");
     return heard.emplace_back(::open(control.c_str(), O_RDONLY | O_CLOEXEC)).get();
   }
-  void run() {
-    const WatchId give_up = loop->add_once(std::chrono::seconds(20), [this] { loop->stop(); });
-    loop->run();
-    loop->remove(give_up);
-  }
 
   TempTree tree;
   SystemClock clock;
   FileEventsConfig config;
   std::optional<CgroupFs> cgroups;
-  std::unique_ptr<EventLoop> loop = *EventLoop::make();
   std::vector<WatermarkCrossed> crossings;
   std::vector<UniqueFd> heard;
   std::unique_ptr<UsageWatch> watch;

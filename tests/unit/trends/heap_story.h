@@ -2,7 +2,6 @@
 // A heap whose truth is known, seen through Go's sampling.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <random>

@@ -2,7 +2,6 @@
 #include "trends/heap_trend.h"
 
 #include <set>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

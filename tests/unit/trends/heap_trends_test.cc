@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trends/heap_trends.h"
 
-#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -64,7 +63,7 @@ class HeapTrendsTest : public testing::Test {
 
   // What waits is done.
   void finish_reading() {
-    trends_->stop_reading();
+    EXPECT_TRUE(trends_->stop_reading());
     ASSERT_TRUE(loop_->post([this] { loop_->stop(); }));
     loop_->run();
   }

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -11,10 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "pprof/codec.h"
 #include "runtimes/go/go_registry.h"
 #include "unit/base/set_clock.h"
-#include "unit/base/temporary_directory.h"
 #include "unit/captures/go_fixture.h"
 #include "unit/trends/trend_fixture.h"
 

@@ -5,11 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "runtimes/go/go_process.h"
 #include "trends/leak_detector.h"

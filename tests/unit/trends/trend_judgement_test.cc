@@ -118,6 +118,7 @@ TEST_F(TrendJudgementTest, a_deep_stack_is_cut_at_its_outer_end) {
   const TrendJudged judged = judge(trend);
   ASSERT_EQ(judged.sites.size(), 1u);
   EXPECT_EQ(judged.sites[0].frames.size(), TrendJudged::kMaxFrames);
+  EXPECT_GE(TrendJudged::kMaxFrames, 24u) << "nested JSON: 16 frames of its decoder before the code that asked for it";
   EXPECT_EQ(judged.sites[0].frames[0], "0x401000");
   EXPECT_EQ(judged.sites[0].component, "");
 }

@@ -68,9 +68,7 @@ TEST_F(PodTriggersTest, page_cache_is_skipped_once_and_then_watched_in_both) {
 }
 
 TEST_F(PodTriggersTest, without_a_cooldown_the_second_report_is_still_the_same_crossing) {
-  TriggerConfig config;
-  config.cooldown = Nanoseconds{};
-  policy_ = TriggerPolicy(config);
+  policy_ = TriggerPolicy(TriggerConfig{.cooldown = Nanoseconds{}});
   EXPECT_EQ(cross(kPod, 80, 0).action, TriggerAction::kCapture);
   EXPECT_EQ(cross(kWeb, 80, 1).action, TriggerAction::kNone);
   EXPECT_EQ(cross(kPod, 80, 3000).action, TriggerAction::kCapture);

@@ -2,10 +2,8 @@
 #include "triggers/trend_schedule.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +13,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -330,9 +326,7 @@ TEST(TrendSchedule, who_is_near_its_limit_comes_first) {
 // With few readings by age, those that growth brings forward would show every rise and no fall.
 TEST(TrendSchedule, where_falls_are_followed_a_container_that_gave_memory_back_is_read_ahead_of_its_turn) {
   for (const bool follows : {false, true}) {
-    TrendScheduleConfig config;
-    config.follows_falls = follows;
-    TrendSchedule schedule(config);
+    TrendSchedule schedule(TrendScheduleConfig{.follows_falls = follows});
     schedule.set_processes({{{7, 1}, at_second(0)}}, at_second(3600));
     schedule.note_memory({7, 1}, {800, 1000});
     ASSERT_THAT(schedule.take_due(at_second(3700)), ElementsAre(ProcessKey{7, 1}));

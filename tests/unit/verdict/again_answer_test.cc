@@ -12,10 +12,12 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Names main.(*Cache).Put, 12 minutes after a kill whose culprit was `code`.
 IncidentAnswer answer_after(const std::string& code, const std::string& claim = "allocates",
-                            const std::string& operation = "", std::int64_t ago_ns = (12 * 60 + 5) * kSecond) {
+                            const std::string& operation = "", std::int64_t ago_ns = (12 * 60 + 5) * kSecond,
+                            const std::string& code_now = "") {
   Incident incident;
   incident.time = WallTime{10'000 * kSecond};
   incident.answer = testing::sample_answer();
+  if (!code_now.empty()) incident.answer->culprit->code = code_now;
   EarlierKill& earlier = incident.earlier.emplace();
   earlier.kills = 3;
   earlier.id = "20261121T030405Z-1a2b3c4d";
@@ -33,6 +35,15 @@ TEST(AgainAnswer, the_same_code_is_the_same_culprit_whatever_line_it_stands_on) 
   EXPECT_EQ(answer.again,
             "Killed again, 12 min after the kill before: kill 4 of this workload on record. The culprit is the same as "
             "then.");
+}
+
+TEST(AgainAnswer, the_same_holder_is_the_same_culprit_however_many_it_holds) {
+  const auto same = [](const std::string& then, const std::string& now) {
+    return answer_after(then, "fills", "", 100 * kSecond, now).same_culprit;
+  };
+  EXPECT_EQ(same("a dict of 9067 Order held as `by_id`", "a dict of 9140 Order held as `by_id`"), true);
+  EXPECT_NE(same("a dict of 9067 Order held as `by_id`", "a dict of 9067 Order held as `old`"), true);
+  EXPECT_NE(same("a dict of 9067 Order held as `by_id`", "a dict of 9067 Order2 held as `by_id`"), true);
 }
 
 TEST(AgainAnswer, two_decisions_at_once_are_not_0_s_apart) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "unit/verdict/contents_incident.h"
 #include "verdict/answer.h"

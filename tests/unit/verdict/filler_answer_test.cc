@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <utility>
 
-#include "unit/incident/sample_incident.h"
 #include "unit/verdict/contents_incident.h"
 #include "verdict/answer.h"
 #include "verdict/verdict.h"

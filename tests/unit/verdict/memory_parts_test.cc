@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "verdict/memory_parts.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +10,6 @@
 #include "unit/incident/sample_incident.h"
 #include "verdict/answer.h"
 #include "verdict/filler_answer.h"
-#include "verdict/next_steps.h"
 #include "verdict/verdict.h"
 
 namespace oomw {

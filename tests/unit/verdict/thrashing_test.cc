@@ -4,7 +4,6 @@
 #include "verdict/thrashing.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -61,6 +61,20 @@ func holdMap() {
 	wait()
 }
 
+// The same, and 10 MB more in each second, to four times as much.
+func holdGrowing() {
+	for i := 0; i < 4*count; i++ {
+		remember(i)
+		if i == count {
+			ready()
+		}
+		if i > count && i%50 == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	<-forever
+}
+
 type record struct {
 	id   int
 	body []byte
@@ -372,7 +386,7 @@ func holdLongList() {
 }
 
 func main() {
-	holds := map[string]func(){"map": holdMap, "closure": holdClosure, "channel": holdChannel, "list": holdList,
+	holds := map[string]func(){"map": holdMap, "growing": holdGrowing, "closure": holdClosure, "channel": holdChannel, "list": holdList,
 		"pool": holdPool, "timer": holdTimer, "goroutines": holdGoroutines, "tree": holdTree, "context": holdContext,
 		"cache": holdCache, "syncmap": holdSyncMap, "elements": holdElements, "atomic": holdAtomic, "slice": holdSlice,
 		"spokes": holdSpokes, "finalizers": holdFinalizers, "longlist": holdLongList, "mailboxes": holdMailboxes,

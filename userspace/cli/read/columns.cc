@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/read/text_width.h"
+#include "report/text_width.h"
 
 namespace oomw::cli {
 namespace {

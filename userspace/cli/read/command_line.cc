@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/suggestion.h"
 #include "base/text.h"
@@ -49,16 +50,18 @@ std::string is_pid(const std::string& text) {
   return pid && *pid > 0 && *pid <= kMaxPid ? "" : "'" + printable(text, 64) + "' is not a process id";
 }
 
-constexpr const char* kIncidentNames = "\"latest\", an id or directory name, a unique part of one, or a directory";
+constexpr const char* kIncidentNames =
+    "\"latest\" (also if left out), an id or directory name, a unique part of one, or a directory";
 constexpr const char* kProfile =
-    "A profile (.pb.gz), or an incident: its best heap profile, else what filled it, else its growth";
+    "A profile (.pb.gz), or an incident (left out: the newest): its best heap profile, else what filled it, else its "
+    "growth";
 constexpr const char* kSampleTypes =
     "inuse_space (default), alloc_space, inuse_objects, alloc_objects; of what fills a process: contents (default), "
     "objects, held";
 
 void add_diff(CLI::App& app, CommandLine& line) {
   CLI::App* diff = add_command(app, line, "diff", "What grew from one heap profile to another");
-  diff->add_option("before", line.input_path, kProfile)->required();
+  diff->add_option("before", line.input_path, kProfile);
   diff->add_option("after", line.other_path,
                    "The later one; left out, the first profile of the incident is compared with its best");
   diff->add_option("--by", line.group_by,
@@ -78,7 +81,7 @@ void add_by(CLI::App& command, CommandLine& line) {
 
 void add_render(CLI::App& app, CommandLine& line) {
   CLI::App* render = add_command(app, line, "render", "A heap profile, or a diff of two, as an SVG flame graph");
-  render->add_option("profile", line.input_path, kProfile)->required();
+  render->add_option("profile", line.input_path, kProfile);
   render->add_option("-o,--output", line.output_path, "File to write, - for stdout (default PROFILE.svg here)");
   render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
   render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
@@ -119,18 +122,19 @@ void add_readers(CLI::App& app, CommandLine& line) {
   add_command(app, line, "doctor", "What works on this node, and why not the rest")->add_flag("--json", line.json);
   add_incidents(app, line);
   CLI::App* show = add_command(app, line, "show", "Why one container was killed, whose code it was, what to do");
-  show->add_option("id", line.incident_id, kIncidentNames)->required();
-  show->add_flag("--full", line.full, "The whole report on a terminal too, which gets one screen of it otherwise");
-  show->add_flag("--json", line.json, "incident.json as stored");
+  show->add_option("id", line.incident_id, kIncidentNames);
+  CLI::Option* full = show->add_flag("--full", line.full, "The whole report as plain text; otherwise one screen of it");
+  CLI::Option* markdown = show->add_flag("--markdown", line.markdown, "report.md as stored")->excludes(full);
+  show->add_flag("--json", line.json, "incident.json as stored")->excludes(full)->excludes(markdown);
   CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
-  exported->add_option("id", line.incident_id, kIncidentNames)->required();
+  exported->add_option("id", line.incident_id, kIncidentNames);
   exported->add_option("-o,--output", line.output_path, "File to write, - for stdout (default ID.tar here)");
   add_fetch(app, line);
   CLI::App* web =
       add_command(app, line, "web", "The incidents of a directory as pages for a browser, until interrupted");
-  web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436)");
+  web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436, else any)");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes, or what fills a process");
-  top->add_option("profile", line.input_path, kProfile)->required();
+  top->add_option("profile", line.input_path, kProfile);
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
   add_by(*top, line);
   top->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
@@ -145,7 +149,8 @@ void add_readers(CLI::App& app, CommandLine& line) {
 void add_target(CLI::App& command, CommandLine& line) {
   CLI::Option_group* target = command.add_option_group("target");
   target->add_option("--pid", line.pid, "Process id")->check(is_pid);
-  target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
+  target->add_option("--container", line.container,
+                     "Container: its name, its unit, its cgroup's directory, or 6 characters of its id");
   target->add_option("--pod", line.pod, "NAMESPACE/NAME");
   target->require_option(1);
 }
@@ -283,6 +288,17 @@ std::string roff_options(const CLI::App& command) {
   return text;
 }
 
+// What is advised and printed holds in any directory.
+void make_absolute(CommandLine& line) {
+  const auto absolute = [](const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path full = std::filesystem::absolute(path, error).lexically_normal();
+    return error ? path : full.string();
+  };
+  if (line.data_dir && !line.data_dir->empty()) line.data_dir = absolute(*line.data_dir);
+  if (!line.config_path.empty()) line.config_path = absolute(line.config_path);
+}
+
 }  // namespace
 
 std::vector<std::string> completions_of(const std::vector<std::string>& words) {
@@ -340,6 +356,10 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
     return kUsage;
   }
   if (line.command == "help") return print_help(app, line.topic);
+  make_absolute(line);
+  const auto is_any_of = [&line](auto... commands) { return ((line.command == commands) || ...); };
+  if (is_any_of("show", "export") && line.incident_id.empty()) line.incident_id = "latest";
+  if (is_any_of("top", "diff", "render") && line.input_path.empty()) line.input_path = "latest";
   return line;
 }
 

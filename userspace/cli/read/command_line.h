@@ -32,7 +32,7 @@ struct CommandLine {
   bool local_time = false;
   // show
   std::string incident_id;
-  bool full = false;
+  bool full = false, markdown = false;
   // help
   std::string topic;
   // fetch: with incident_id and output_path; "" = as configured

@@ -31,11 +31,13 @@ std::string line_of(const WatermarkCrossed& crossing, const std::string& place) 
       "{}  {} at {} of {} ({})", crossing.reason == WatermarkReason::kLevel ? "WATERMARK" : "TIME LEFT",
       place.empty() ? fmt::format("cgroup {}", crossing.cgroup.value) : place, human_bytes(crossing.usage_bytes),
       human_bytes(crossing.limit_bytes), percent_of(crossing.usage_bytes, crossing.limit_bytes));
-  if (crossing.growth_bytes_per_second && *crossing.growth_bytes_per_second > 0) {
-    line += fmt::format(", growing {}/s", human_bytes(static_cast<std::uint64_t>(*crossing.growth_bytes_per_second)));
+  if (crossing.reason != WatermarkReason::kTimeToLimit || !crossing.growth_bytes_per_second ||
+      !crossing.time_to_limit) {
+    return line;  // at a level the rate is that of 40 ms, of one burst: nothing to plan by
   }
-  if (crossing.time_to_limit) line += fmt::format(", {:.1f} s to the limit", to_seconds(*crossing.time_to_limit));
-  return line;
+  return line + fmt::format(", growing {}/s in this moment, at which {:.1f} s are left",
+                            human_bytes(static_cast<std::uint64_t>(*crossing.growth_bytes_per_second)),
+                            to_seconds(*crossing.time_to_limit));
 }
 
 std::string line_of(const CaptureFinished& capture, const std::string& place) {
@@ -122,12 +124,12 @@ std::string left_out_line(const std::string& place, std::uint64_t lines, WallTim
                      place.empty() ? "several cgroups" : place);
 }
 
-std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, const std::string& web_listen,
-                          WallTime wall) {
+std::string watching_line(const std::string& data_dir, const std::string& options, const std::string& metrics_listen,
+                          const std::string& web_listen, WallTime wall) {
   std::string line = fmt::format(
-      "{}  WATCHING   every memory cgroup of this node; incidents go to {}/incidents (oomwitness incidents, oomwitness "
-      "show latest)",
-      clock_part(wall), printable(data_dir, 512));
+      "{0}  WATCHING   every memory cgroup of this node; incidents go to {1}/incidents (oomwitness incidents{2}, "
+      "oomwitness show latest{2})",
+      clock_part(wall), printable(data_dir, 512), options);
   if (!web_listen.empty() && web_listen != "off")
     line += fmt::format("; pages on http://{}/", printable(web_listen, 64));
   if (!metrics_listen.empty()) line += fmt::format("; metrics on http://{}/metrics", printable(metrics_listen, 64));

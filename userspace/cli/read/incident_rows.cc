@@ -42,6 +42,9 @@ std::string age_cell(const IncidentGroup& group, WallTime now) {
   return group.kills > 1 ? fmt::format("x{}, {}", group.kills, age) : age;
 }
 
+// A terminal with less room than every column needs shows no limit.
+bool has_limit(const RowStyle& style) { return style.is_wide || style.view.columns == 0 || style.view.columns >= 72; }
+
 std::vector<std::string> row_of(const IncidentGroup& group, const RowStyle& style) {
   const IncidentSummary& newest = group.newest;
   const bool is_short = style.view.columns > 0 && !style.is_wide;
@@ -49,6 +52,7 @@ std::vector<std::string> row_of(const IncidentGroup& group, const RowStyle& styl
       id_cell(newest.id, is_short), age_cell(group, style.now),
       cell(newest.cause),           newest.limit_bytes ? human_bytes(*newest.limit_bytes) : "-",
       cell(newest.place),           cell(is_short ? short_code(newest.code) : newest.code)};
+  if (!has_limit(style)) row.erase(row.begin() + 3);
   if (!style.is_wide) return row;
   for (std::string more : {cell(newest.operation), cell(newest.victim), std::to_string(newest.profiles),
                            coverage_cell(newest), time_text(newest.time, style.is_local)}) {
@@ -62,22 +66,14 @@ std::vector<Column> columns_of(const RowStyle& style) {
                                  {.title = "KILLED"},
                                  {.title = "CAUSE", .least = 8},
                                  {.title = "LIMIT", .is_right = true},
-                                 {.title = "WHERE", .least = 12, .keeps_end = true},
-                                 {.title = "CODE", .least = 12}};
+                                 {.title = "WHERE", .least = 10, .keeps_end = true},
+                                 {.title = "CODE", .least = 10}};
+  if (!has_limit(style)) columns.erase(columns.begin() + 3);
   if (!style.is_wide) return columns;
   for (const char* title : {"OPERATION", "VICTIM"}) columns.push_back({.title = title});
   columns.push_back({.title = "PROFILES", .is_right = true});
   for (const char* title : {"COVERAGE", "TIME"}) columns.push_back({.title = title});
   return columns;
-}
-
-std::vector<IncidentGroup> groups_of(const std::vector<IncidentSummary>& summaries, bool is_grouped) {
-  if (is_grouped) return group_repeats(summaries);
-  std::vector<IncidentGroup> groups;
-  for (const IncidentSummary& summary : summaries) {
-    groups.push_back({summary, 1 + summary.repeats, summary.time, summary.last_repeat.value_or(summary.time)});
-  }
-  return groups;
 }
 
 }  // namespace
@@ -93,7 +89,7 @@ std::string time_text(WallTime time, bool is_local) {
 
 std::string incident_rows(const std::vector<IncidentSummary>& summaries, const RowStyle& style) {
   std::vector<std::vector<std::string>> rows;
-  for (const IncidentGroup& group : groups_of(summaries, style.is_grouped)) {
+  for (const IncidentGroup& group : rows_of(summaries, style.is_grouped)) {
     if (style.limit != 0 && rows.size() == style.limit) break;
     rows.push_back(row_of(group, style));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/read/markdown_view.h"
+#include "report/markdown_view.h"
 #include "store/incident_filter.h"
 
 namespace oomw::cli {

@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "cli/read/foreign_file.h"
 #include "cli/read/incident_rows.h"
-#include "cli/read/markdown_view.h"
-#include "cli/read/pager.h"
 #include "cli/read/read_commands.h"
+#include "cli/read/terminal.h"
+#include "report/markdown_view.h"
 #include "store/incident_reader.h"
 #include "store/retention_file.h"
 
@@ -23,8 +23,9 @@ namespace oomw::cli {
 namespace {
 
 int print_incidents_json(const IncidentReader& reader, const IncidentFilter& filter) {
-  const auto incidents = reader.list(filter);
+  auto incidents = reader.list(filter);
   if (!incidents.has_value()) return report(incidents.error());
+  std::ranges::reverse(*incidents);
   const bool is_terminal = stdout_view().columns > 0;
   for (const auto& [directory, incident] : *incidents) {
     nlohmann::json line = parse_json(to_json(incident));
@@ -60,7 +61,8 @@ std::string dropped_text(const std::string& data_dir) {
 std::string nothing_text(const IncidentReader& reader) {
   const auto all = reader.summaries();
   if (!all || all->empty()) {
-    return fmt::format("no incidents in {}\n", printable(reader.root(), 512));
+    return fmt::format("no incidents in {}\nIs the daemon running, and what does it see? oomwitness doctor\n",
+                       printable(reader.root(), 512));
   }
   std::set<std::string> causes, namespaces;
   for (const IncidentSummary& summary : *all) {

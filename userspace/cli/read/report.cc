@@ -17,8 +17,9 @@ std::string place_options(const CommandLine& line) {
 
 int report(const Error& error) {
   constexpr std::size_t kMaxChars = 4'096;
-  std::fprintf(stderr, "%soomwitness: %s\n", log::journal_prefix(log::Level::kError, STDERR_FILENO).data(),
-               printable(error.message, kMaxChars).c_str());
+  const bool wants_root = error.code == ErrorCode::kPermission && ::geteuid() != 0;
+  std::fprintf(stderr, "%soomwitness: %s%s\n", log::journal_prefix(log::Level::kError, STDERR_FILENO).data(),
+               printable(error.message, kMaxChars).c_str(), wants_root ? "; run it as root (sudo)" : "");
   return kFailed;
 }
 

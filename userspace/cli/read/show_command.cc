@@ -5,11 +5,10 @@
 
 #include "base/memory_limit.h"
 #include "base/text.h"
-#include "cli/read/brief_view.h"
 #include "cli/read/foreign_file.h"
-#include "cli/read/markdown_view.h"
-#include "cli/read/pager.h"
 #include "cli/read/read_commands.h"
+#include "cli/read/terminal.h"
+#include "report/brief_view.h"
 #include "store/incident_reader.h"
 #include "verdict/shell_word.h"
 
@@ -33,19 +32,24 @@ int show_command(const CommandLine& line, const std::string& data_dir) {
   const Result<StoredIncident> found = reader.get(line.incident_id);
   if (!found.has_value()) return report(found.error());
   const std::string& directory = found->directory;
-  const TerminalView view = stdout_view();
-  if (view.columns > 0 && !line.full && !line.json) {
-    fmt::print("{}", brief_text(*found, name_of(*found, reader, line), SystemClock().wall_now(), view));
+  const TerminalView terminal = stdout_view();
+  const TerminalView view = terminal.columns > 0 ? terminal : TerminalView{};
+  if (!line.full && !line.json && !line.markdown) {
+    const std::string all = "oomwitness show " + name_of(*found, reader, line) + " --full";
+    fmt::print("{}",
+               brief_text(found->incident, where_the_rest_is(all, directory, view), SystemClock().wall_now(), view));
     return kOk;
   }
   const Result<std::string> text =
       read_plain_file(directory + (line.json ? "/incident.json" : "/report.md"), kMaxBytes);
   if (!text.has_value()) return report(text.error());
   std::string shown = *text;
-  if (view.columns > 0) shown = line.json ? for_any_terminal(*text) : for_terminal(*text, view);
-  if (!text->ends_with('\n') && (view.columns == 0 || !line.json)) shown += "\n";
-  if (!line.json) shown += fmt::format("\nFiles: {}\n", printable(directory, directory.size()));
-  print_paged(shown);
+  if (line.full) {
+    shown = for_terminal(*text, view) + fmt::format("\nFiles: {}\n", printable(directory, directory.size()));
+  } else if (terminal.columns > 0) {
+    shown = for_any_terminal(*text);
+  }
+  print_paged(shown.ends_with('\n') ? shown : shown + "\n");
   return kOk;
 }
 

@@ -8,11 +8,29 @@
 #include "cli/read/foreign_file.h"
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
+#include "facts/heap_sites.h"
 #include "facts/operation_profile.h"
 #include "pprof/regroup.h"
 #include "pprof/top.h"
+#include "verdict/shell_word.h"
 
 namespace oomw::cli {
+namespace {
+
+// Functions of the runtime and of libraries hold most of a heap by themselves; whose code asked them is what a reader
+// looks for, so it comes first. Of a heap profile's bytes in use only; "" for others.
+std::string own_code_text(const pprof::Profile& profile, const CommandLine& line, const OperationPatterns& patterns) {
+  const bool is_in_use = line.sample_type.empty() || line.sample_type == "inuse_space";
+  if (!is_in_use || line.group_by != "function") return "";
+  std::string text;
+  for (const HeapSite& site : heap_sites_of(profile, patterns).sites) {
+    text += fmt::format("{:>10} {:>6.2f}%  {}{}{}\n", human_bytes(site.bytes), site.share * 100, site.code,
+                        site.operation.empty() ? "" : ", for ", site.operation);
+  }
+  return text.empty() ? "" : "By the program's own code nearest to the allocation:\n" + text + "\n";
+}
+
+}  // namespace
 
 int top_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const MemoryLimit limit(kMaxReadMemory, "the profile");
@@ -22,10 +40,15 @@ int top_command(const CommandLine& line, const std::string& data_dir, const Oper
   if (!line.sample_type.empty() && profile.type_index(line.sample_type) < 0) {
     return report(Error{ErrorCode::kInvalid, line.input_path + ": no sample type '" + line.sample_type + "'"});
   }
+  const std::string own_code = own_code_text(profile, line, patterns);
   if (line.group_by == "module") profile = pprof::regrouped_by_module(std::move(profile));
   if (line.group_by == "operation") profile = summed_by_operation(std::move(profile), patterns);
+  fmt::print("{}{}", own_code, pprof::to_text(pprof::top(profile, line.sample_type), line.rows));
+  if (line.sample_type.empty() && profile.type_index("held") >= 0) {
+    fmt::print("# who keeps it: oomwitness top{} --type held{}\n",
+               line.input_path.empty() ? "" : " " + shell_word(line.input_path), place_options(line));
+  }
   for (const std::string& comment : profile.comments) fmt::print("# {}\n", printable(comment, 512));
-  fmt::print("{}", pprof::to_text(pprof::top(profile, line.sample_type), line.rows));
   return kOk;
 }
 

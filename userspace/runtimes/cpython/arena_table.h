@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "events/pools_at_kill.h"
 #include "runtimes/cpython/pools.h"
 #include "runtimes/cpython/type_table.h"

@@ -2,7 +2,6 @@
 #include "runtimes/cpython/frames.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 namespace oomw::cpython {

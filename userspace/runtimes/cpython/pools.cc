@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cstring>
 #include <optional>
 
 #include "runtimes/native/words.h"

@@ -2,10 +2,8 @@
 #include "runtimes/cpython/type_table.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
-#include <vector>
 
 #include "runtimes/native/words.h"
 

@@ -2,7 +2,6 @@
 #include "runtimes/go/frame_table.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string_view>
 
 #include "base/result.h"

@@ -5,7 +5,6 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "base/files.h"

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <ctime>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "memory/deadline_source.h"
 #include "memory/process_files.h"
 #include "memory/resident_source.h"
-#include "reader/wire.h"
 #include "runtimes/go/reading_file.h"
 
 namespace oomw::go {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/result.h"
 #include "runtimes/go/elf_file.h"
 #include "runtimes/go/pclntab.h"
 

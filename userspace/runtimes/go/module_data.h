@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "base/result.h"
 #include "runtimes/go/elf_file.h"

@@ -2,7 +2,6 @@
 #include "runtimes/jvm/java_reading.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace oomw::jvm {
 namespace {

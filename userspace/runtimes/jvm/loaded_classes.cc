@@ -2,7 +2,6 @@
 #include "runtimes/jvm/loaded_classes.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "events/contents_names.h"
 #include "runtimes/jvm/static_holders.h"

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/text.h"
 #include "events/contents_names.h"
 #include "runtimes/jvm/java_fields.h"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "memory/address_space.h"
 #include "runtimes/memory_contents.h"

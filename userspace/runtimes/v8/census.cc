@@ -2,7 +2,6 @@
 #include "runtimes/v8/census.h"
 
 #include <algorithm>
-#include <array>
 
 #include "runtimes/native/words.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/v8/containers.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace oomw::v8 {

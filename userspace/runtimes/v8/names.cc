@@ -5,8 +5,6 @@
 #include <array>
 #include <cctype>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "base/text.h"
 

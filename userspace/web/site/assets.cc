@@ -11,6 +11,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxPlain = 1u << 20;
+constexpr std::string_view kPage = "index.html", kNowLink = "<a href=\"/now\">Now</a>";
 
 std::string type_of(std::string_view name) {
   if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
@@ -35,11 +36,18 @@ HttpResponse named(std::string_view name, const HttpRequest& request) {
   return answer(*found, request);
 }
 
+std::string page_text(bool has_daemon) {
+  std::string text = pprof::gunzip(std::ranges::find(assets(), kPage, &Asset::name)->gzip, kMaxPlain).value_or("");
+  return has_daemon ? text : text.erase(std::min(text.find(kNowLink), text.size()), kNowLink.size());
+}
+
 }  // namespace
 
-std::vector<Route> asset_routes() {
+std::vector<Route> asset_routes(bool has_daemon) {
   std::vector<Route> routes;
-  const auto page = [](const HttpRequest& request) { return named("index.html", request); };
+  const auto page = [text = std::make_shared<const std::string>(page_text(has_daemon))](const HttpRequest&) {
+    return HttpResponse{kHttpOk, type_of(kPage), text, false};
+  };
   for (const char* path : {"/", "/i/*", "/i/*/flame", "/i/*/diff", "/compare", "/now", "/health"}) {
     routes.push_back({"GET", path, page});
   }

@@ -17,6 +17,7 @@ struct Asset {
 [[nodiscard]] std::span<const Asset> assets();
 
 // /assets/NAME, and the one page that all addresses for people lead to: /, /i/ID, /i/ID/flame, /compare, /now, /health.
-[[nodiscard]] std::vector<Route> asset_routes();
+// Without a daemon the page has no link to /now.
+[[nodiscard]] std::vector<Route> asset_routes(bool has_daemon);
 
 }  // namespace oomw

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -126,12 +125,11 @@ Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& r
 }  // namespace
 
 Route flame_route(std::string data_dir, std::shared_ptr<reader::Reader> reader, OperationPatterns patterns) {
-  auto handler = [data_dir = std::move(data_dir), reader = std::move(reader),
-                  patterns = std::move(patterns)](const HttpRequest& request) {
-    auto response = flame_answer(data_dir, *reader, patterns, request);
-    return response ? std::move(*response) : error_response(response.error());
-  };
-  return {"GET", kPath, std::move(handler), false, RunsOn::kSlowWorker};
+  Route route = worker_route(
+      kPath, [data_dir = std::move(data_dir), reader = std::move(reader), patterns = std::move(patterns)](
+                 const HttpRequest& request) { return flame_answer(data_dir, *reader, patterns, request); });
+  route.runs_on = RunsOn::kSlowWorker;
+  return route;
 }
 
 }  // namespace oomw

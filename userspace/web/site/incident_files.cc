@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "incident/incident.h"
+#include "incident/incident_files.h"
 
 namespace oomw {
 namespace {
@@ -156,6 +156,18 @@ Result<std::vector<ListedFile>> plain_files_of(const std::string& directory) {
     if (is_plain) files.push_back({name, static_cast<std::uint64_t>(status.st_size)});
   }
   return files;
+}
+
+DrawnProfiles drawn_profiles(const std::string& directory, const Incident& incident) {
+  const auto beside = [&](std::string name) { return open_plain_file(directory, name) ? std::move(name) : ""; };
+  DrawnProfiles drawn{beside(best_profile_file(incident)), "", beside(incident.growth ? incident.growth->file : "")};
+  drawn.before = beside(earlier_profile_file(incident, drawn.best));
+  return drawn;
+}
+
+bool are_comparable(const DrawnProfiles& a, const DrawnProfiles& b) {
+  const auto kind = [](const std::string& name) { return name.substr(0, name.find_first_of("-.")); };
+  return !a.best.empty() && kind(a.best) == kind(b.best);
 }
 
 std::shared_ptr<BodySource> stream_of(PlainFile file) { return std::make_shared<FileStream>(std::move(file)); }

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "incident/incident.h"
 #include "web/http.h"
 
 namespace oomw {
@@ -25,6 +26,16 @@ struct ListedFile {
 };
 // Of the incident's plain files, by name, at most 1,000.
 [[nodiscard]] Result<std::vector<ListedFile>> plain_files_of(const std::string& directory);
+
+// What can be drawn of an incident: profiles that lie in its directory; "" = none.
+struct DrawnProfiles {
+  std::string best;    // by best_profile_file()
+  std::string before;  // what the best one is compared with, by earlier_profile_file()
+  std::string growth;  // of what touched new memory first
+};
+[[nodiscard]] DrawnProfiles drawn_profiles(const std::string& directory, const Incident& incident);
+// Whether the best ones are of one kind: heaps, contents or growth.
+[[nodiscard]] bool are_comparable(const DrawnProfiles& a, const DrawnProfiles& b);
 
 // A file as it is.
 [[nodiscard]] std::shared_ptr<BodySource> stream_of(PlainFile file);

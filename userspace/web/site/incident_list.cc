@@ -57,8 +57,11 @@ Result<std::vector<std::string>> IncidentList::names() const {
 
 std::optional<IncidentSummary> IncidentList::read(int root, const std::string& name) const {
   if (auto summary = read_summary(root, name)) return std::move(*summary);
-  if (const auto incident = read_incident(root_ + "/" + name)) return summary_of(*incident);
-  return std::nullopt;
+  const auto incident = read_incident(root_ + "/" + name);
+  if (!incident) return std::nullopt;
+  IncidentSummary summary = summary_of(*incident);
+  summary.directory = name;
+  return summary;
 }
 
 Result<> IncidentList::refresh() {

@@ -45,16 +45,6 @@ nlohmann::json to_json(const IncidentGroup& group) {
   return out;
 }
 
-std::vector<IncidentGroup> rows_of(const IncidentQuery& query, const std::vector<IncidentSummary>& fitting) {
-  if (query.is_grouped) return group_repeats(fitting);
-  std::vector<IncidentGroup> rows;
-  for (const IncidentSummary& summary : fitting) {
-    if (rows.size() == query.limit) break;
-    rows.push_back({summary, 1 + summary.repeats, summary.time, summary.last_repeat.value_or(summary.time)});
-  }
-  return rows;
-}
-
 void count(std::map<std::string, std::size_t>& facets, const std::string& name) {
   if (facets.size() < kMaxFacets || facets.contains(name)) ++facets[name];
 }
@@ -115,9 +105,9 @@ nlohmann::json answer_of(const IncidentQuery& query, const std::vector<const Inc
                         {"total", newest.size()},
                         {"causes", causes},
                         {"namespaces", namespaces}};
-  const std::vector<IncidentGroup> rows = rows_of(query, fitting);
+  const std::vector<IncidentGroup> rows = rows_of(fitting, query.is_grouped);
   for (std::size_t i = 0; i < std::min(query.limit, rows.size()); ++i) out["incidents"].push_back(to_json(rows[i]));
-  out["rows"] = query.is_grouped ? rows.size() : fitting.size();
+  out["rows"] = rows.size();
   return out;
 }
 

@@ -7,9 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text.h"
+#include "report/brief_view.h"
 #include "store/incident_reader.h"
 #include "verdict/next_steps.h"
+#include "verdict/owner_answer.h"
 #include "web/site/api.h"
 #include "web/site/incident_files.h"
 #include "web/site/incident_query.h"
@@ -46,14 +49,17 @@ nlohmann::json files_json(const std::vector<ListedFile>& files) {
 }
 
 // The other incidents of the same workload, newest first.
-nlohmann::json others_of(const IncidentList& list, const std::string& id) {
+nlohmann::json others_of(const IncidentList& list, const std::string& id, const DrawnProfiles& drawn) {
   nlohmann::json out = nlohmann::json::array();
   const auto all = list.newest_first();
   const auto own = std::ranges::find_if(all, [&](const IncidentSummary* s) { return s->id == id; });
   if (own == all.end() || (*own)->workload.empty()) return out;
   for (const IncidentSummary* summary : all) {
     if (summary == *own || summary->workload != (*own)->workload) continue;
+    const std::string directory = list.root() + "/" + summary->directory;
+    const auto incident = read_incident(directory);
     out.push_back(to_json(*summary));
+    out.back()["comparable"] = incident && are_comparable(drawn, drawn_profiles(directory, *incident));
     if (out.size() == kMaxPrevious) break;
   }
   return out;
@@ -77,11 +83,37 @@ Result<HttpResponse> context_answer(IncidentList& list, const HttpRequest& reque
   RETURN_IF_ERROR(list.refresh());
   ASSIGN_OR_RETURN(const std::vector<ListedFile> files, plain_files_of(directory));
   ASSIGN_OR_RETURN(const Incident incident, read_incident(directory));
+  const DrawnProfiles drawn = drawn_profiles(directory, incident);
   return json_response({{"directory", to_valid_utf8(directory)},
                         {"files", files_json(files)},
+                        {"profiles", {{"best", drawn.best}, {"before", drawn.before}, {"growth", drawn.growth}}},
+                        {"goroutines_matter", goroutines_matter(incident)},
                         {"next_steps", steps_json(incident, directory)},
-                        {"others", others_of(list, id)}},
+                        {"others", others_of(list, id, drawn)}},
                        request);
+}
+
+// The incident as text for a terminal of ?columns= (100): at most ?lines= of it (one screen), the asker having the rest
+// for what says how to go on; all of it with ?full=1.
+Result<HttpResponse> text_answer(const IncidentList& list, const HttpRequest& request) {
+  constexpr std::size_t kMaxReport = 16u << 20;
+  const std::string id = parts_of("/i/*/text", request.path).front();
+  const std::uint64_t columns = parse_u64(query_value(request.query, "columns")).value_or(TerminalView::kNoTerminal);
+  const TerminalView view{std::clamp<std::size_t>(columns, TerminalView::kLeastColumns, TerminalView::kMostColumns)};
+  ASSIGN_OR_RETURN(const std::string directory, list.directory_of(id));
+  HttpResponse response{kHttpOk, "text/plain; charset=utf-8", nullptr, false};
+  response.more_head = kNoPage;
+  if (query_value(request.query, "full") == "1") {
+    ASSIGN_OR_RETURN(const PlainFile file, open_plain_file(directory, "report.md"));
+    ASSIGN_OR_RETURN(const std::string report, read_open_file(file.fd.get(), "report.md", kMaxReport));
+    response.body = std::make_shared<const std::string>(for_terminal(report, view));
+    return response;
+  }
+  ASSIGN_OR_RETURN(const Incident incident, read_incident(directory));
+  const WallTime now = SystemClock().wall_now();
+  const std::size_t lines = std::min(parse_u64(query_value(request.query, "lines")).value_or(kBriefLines), kBriefLines);
+  response.body = std::make_shared<const std::string>(brief_text(incident, "", now, view, lines));
+  return response;
 }
 
 HttpResponse download(std::shared_ptr<BodySource> stream, const std::string& name) {
@@ -115,6 +147,7 @@ std::vector<Route> incident_routes(std::shared_ptr<IncidentList> list) {
       worker_route("/api/v1/incidents", [list](const HttpRequest& r) { return list_answer(*list, r); }),
       worker_route("/api/v1/incidents/*", [list](const HttpRequest& r) { return incident_answer(*list, r); }),
       worker_route("/api/v1/incidents/*/context", [list](const HttpRequest& r) { return context_answer(*list, r); }),
+      worker_route("/i/*/text", [list](const HttpRequest& r) { return text_answer(*list, r); }),
       worker_route("/i/*/files/*", [list](const HttpRequest& r) { return file_answer(*list, r); }),
       worker_route("/i/*.tar.gz", [list](const HttpRequest& r) { return archive_answer(*list, r); }),
   };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxContainers = 500;
+constexpr double kSoonSeconds = 3'600, kMuch = 0.5;
 
 template <typename T>
 nlohmann::json value_of(const std::optional<T>& value) {
@@ -23,6 +25,17 @@ nlohmann::json value_of(const std::optional<T>& value) {
 double fill_of(const ContainerMetrics& container) {
   if (!container.limit_bytes || *container.limit_bytes == 0 || !container.usage_bytes) return 0;
   return static_cast<double>(*container.usage_bytes) / static_cast<double>(*container.limit_bytes);
+}
+
+bool is_soon(const ContainerMetrics& container) {
+  return container.seconds_to_limit && *container.seconds_to_limit < kSoonSeconds;
+}
+
+// Why somebody should see it; null: nobody need.
+nlohmann::json near_of(const ContainerMetrics& container) {
+  if (is_soon(container)) return "time";
+  if (container.suspected_leak.value_or(false)) return "leak";
+  return fill_of(container) >= kMuch ? nlohmann::json("use") : nlohmann::json();
 }
 
 nlohmann::json to_json(const GrowingContents& growing) {
@@ -42,6 +55,7 @@ nlohmann::json to_json(const ContainerMetrics& container) {
           {"growth_bytes_per_second", value_of(container.growth_bytes_per_second)},
           {"seconds_to_limit", value_of(container.seconds_to_limit)},
           {"suspected_leak", value_of(container.suspected_leak)},
+          {"near", near_of(container)},
           {"growing", to_json(container.growing)}};
 }
 
@@ -50,9 +64,11 @@ nlohmann::json to_json(const ContainerMetrics& container) {
 std::string now_json(const MetricsSnapshot& snapshot) {
   std::vector<const ContainerMetrics*> limited;
   for (const ContainerMetrics& container : snapshot.containers) {
-    if (container.limit_bytes && container.usage_bytes) limited.push_back(&container);
+    if (container.limit_bytes && container.usage_bytes && !container.is_removed) limited.push_back(&container);
   }
-  std::ranges::stable_sort(limited, [](const auto* a, const auto* b) { return fill_of(*a) > fill_of(*b); });
+  std::ranges::stable_sort(limited, {}, [](const auto* one) {
+    return std::tuple(is_soon(*one) ? *one->seconds_to_limit : kSoonSeconds, -fill_of(*one));
+  });
   nlohmann::json out = {{"with_a_limit", limited.size()}, {"containers", nlohmann::json::array()}};
   for (std::size_t i = 0; i < std::min(kMaxContainers, limited.size()); ++i) {
     out["containers"].push_back(to_json(*limited[i]));

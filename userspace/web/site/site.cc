@@ -34,7 +34,7 @@ Result<std::unique_ptr<HttpServer>> start_site(Listener listener, const SiteConf
   routes.push_back(
       flame_route(config.data_dir, std::make_shared<reader::Reader>(clock, config.reader), config.patterns));
   add(live_routes(config.data_dir, config.daemon, list));
-  add(asset_routes());
+  add(asset_routes(config.daemon != nullptr));
   ServerPolicy policy;
   policy.answers_head = policy.is_for_local_hosts = true;
   policy.more_head = kHead;

@@ -4,9 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "base/files.h"
 #include "support/source_tree.h"
 
@@ -82,6 +79,15 @@ TEST(CommandLine, the_data_dir_stands_before_or_after_the_command) {
   EXPECT_EQ(parsed({"incidents", "--data-dir", "/d"}).data_dir, "/d");
   EXPECT_EQ(parsed({"--data-dir=/d", "show", "latest"}).incident_id, "latest");
   EXPECT_THAT(usage_error({"--data-dir", "/d", "shwo"}), HasSubstr("(did you mean 'show'?)"));
+}
+
+TEST(CommandLine, the_newest_incident_is_meant_where_none_is_named_and_one_form_of_it) {
+  EXPECT_EQ(parsed({"show"}).incident_id, "latest");
+  for (const char* command : {"top", "diff", "render"}) EXPECT_EQ(parsed({command}).input_path, "latest") << command;
+  EXPECT_EQ(parsed({"fetch"}).incident_id, "") << "lists them all";
+  EXPECT_TRUE(parsed({"show", "--markdown"}).markdown);
+  EXPECT_THAT(usage_error({"show", "--markdown", "--full"}), HasSubstr("--full"));
+  EXPECT_THAT(usage_error({"show", "--json", "--markdown"}), HasSubstr("--markdown"));
 }
 
 TEST(CommandLine, incidents_takes_filters_and_one_of_three_forms) {

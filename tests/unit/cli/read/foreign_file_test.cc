@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <memory>
 
 #include <gmock/gmock.h>

@@ -11,12 +11,13 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/read/brief_view.h"
 #include "cli/read/event_line.h"
 #include "cli/read/incident_rows.h"
-#include "cli/read/markdown_view.h"
 #include "incident/incident.h"
+#include "report/brief_view.h"
+#include "report/markdown_view.h"
 #include "report/timeline_svg.h"
+#include "store/incident_reader.h"
 #include "store/incident_summary.h"
 #include "support/source_tree.h"
 
@@ -132,7 +133,9 @@ TEST(HostileIncident, nothing_in_it_steers_a_terminal_or_makes_a_line_of_its_own
   for (const char* payload : kPayloads) {
     const StoredIncident stored = hostile(payload);
     const WallTime now = stored.incident.time;
-    const std::string brief = brief_text(stored, "1a2b3c4d", now, {80, false});
+    const TerminalView view{80, false};
+    const std::string tail = where_the_rest_is(payload, payload, view);
+    const std::string brief = brief_text(stored.incident, tail, now, view);
     for (const std::string& text : {brief, for_terminal(to_markdown(stored.incident, {}), {80, false}),
                                     incident_rows({summary_of(stored.incident)}, {.view = {120, false}, .now = now}),
                                     incident_line(stored.incident, stored.directory)}) {

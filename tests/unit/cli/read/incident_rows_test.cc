@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/read/columns.h"
 #include "cli/read/progress.h"
-#include "cli/read/text_width.h"
+#include "report/text_width.h"
 
 namespace oomw::cli {
 namespace {
@@ -63,13 +63,16 @@ TEST(IncidentRowsTest, a_program_gets_whole_ids_and_no_line_is_cut) {
 }
 
 TEST(IncidentRowsTest, a_terminal_gets_no_line_that_is_wider) {
-  IncidentSummary summary = killed(0);
+  IncidentSummary summary = killed(600);
+  summary.repeats = 36;
+  summary.cause = "allocator_retention";
   summary.place = std::string(40, 'p');
   summary.code = std::string(30, 'c') + "\xE4\xBD\xA0\xE5\xA5\xBD" + std::string(60, 'c');
-  for (const std::size_t columns : {70u, 80u, 120u}) {
+  for (const std::size_t columns : {60u, 70u, 80u, 120u}) {
     const std::string text = incident_rows({summary}, {.view = {columns, false}, .now = kNow});
     for (const std::string_view line : split(text, '\n')) EXPECT_LE(width_of(line), columns) << line;
     EXPECT_THAT(text, HasSubstr("…"));
+    EXPECT_EQ(text.find("256 MiB") != text.npos, columns > 70) << "the limit is what goes first";
   }
 }
 

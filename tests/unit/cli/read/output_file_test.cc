@@ -7,8 +7,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "base/files.h"
 #include "base/unique_fd.h"
 #include "unit/base/temporary_directory.h"

@@ -5,12 +5,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "runtimes/memory_contents.h"
 #include "support/started_program.h"
 
 namespace oomw::cpython {
@@ -119,6 +120,16 @@ def run():
 run()
 )";
 
+// As the daemon gives them; names in extension modules are not read.
+inline constexpr std::array<std::string_view, 2> kFiles = {"python", "libpython"};
+
+inline const ContentFiller* holder(const MemoryContents& contents, const std::string& held_as) {
+  const auto found = std::ranges::find(contents.fillers, held_as, &ContentFiller::held_as);
+  return found == contents.fillers.end() ? nullptr : &*found;
+}
+
+inline constexpr auto kName = [](const auto& version) { return "of_" + std::to_string(version.index); };
+
 // A Python program that has printed what modules, their classes and instances hold, but `app`, and sleeps.
 class Python {
  public:
@@ -132,13 +143,6 @@ class Python {
     while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
   }
   [[nodiscard]] int pid() const { return program_.pid(); }
-  // Whether it holds a container of that name outside of `app`: "inside `name` in module `module`".
-  [[nodiscard]] bool holds(const std::string& held_as) const {
-    const std::vector<std::string_view> parts = split(held_as, '`');
-    if (parts.size() < 5 || parts[parts.size() - 3] != " in module ") return false;
-    return program_.output().find("`" + std::string(parts[1]) + "`" + std::string(parts[parts.size() - 2]) + "`") !=
-           std::string::npos;
-  }
   [[nodiscard]] bool is_ready() const { return program_.is_ready(); }
   // "" if the file is gone.
   [[nodiscard]] std::string file(const char* name) const {

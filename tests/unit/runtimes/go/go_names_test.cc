@@ -2,6 +2,7 @@
 #include "runtimes/go/go_names.h"
 
 #include <array>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

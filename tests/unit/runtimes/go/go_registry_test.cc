@@ -6,7 +6,6 @@
 
 #include <numeric>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "unit/captures/child_process.h"
@@ -191,9 +190,7 @@ TEST(GoRegistry, newer_exec_time_makes_it_inspect_again) {
 TEST(GoRegistry, full_registry_counts_and_makes_room_from_the_dead_only) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap a(program.path), b(program.path);
-  GoRegistryConfig config;
-  config.max_processes = 1;
-  Fixture f(config);
+  Fixture f(GoRegistryConfig{.max_processes = 1});
   const ProcessKey first = (*f.processes.add({a.pid(), 0}))->key;
   const auto second = f.processes.add({b.pid(), 0});
   ASSERT_TRUE(second.has_value());  // good for a capture, but not remembered
@@ -208,9 +205,7 @@ TEST(GoRegistry, full_registry_counts_and_makes_room_from_the_dead_only) {
 TEST(GoRegistry, no_room_for_another_file_means_no_names_but_a_registration) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path);
-  GoRegistryConfig config;
-  config.max_open_files = 0;
-  Fixture f(config);
+  Fixture f(GoRegistryConfig{.max_open_files = 0});
   const auto added = f.processes.add({process.pid(), 0});
   ASSERT_TRUE(added.has_value());
   EXPECT_EQ((*added)->exe, nullptr);

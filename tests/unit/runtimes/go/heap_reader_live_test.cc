@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "runtimes/go/heap_reader.h"
 
 #include <gmock/gmock.h>

@@ -2,12 +2,6 @@
 // The same JVM with a code cache: one heap, whose first two segments are the interpreter's.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "runtimes/jvm/java_code.h"
 #include "unit/runtimes/jvm/fake_jvm.h"
 

@@ -2,9 +2,6 @@
 // Which functions run at an instruction of a JVM's compiled code, in memory that may be forged.
 #include "runtimes/jvm/java_code.h"
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <map>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

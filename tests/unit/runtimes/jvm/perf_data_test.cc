@@ -2,7 +2,6 @@
 #include "runtimes/jvm/perf_data.h"
 
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>

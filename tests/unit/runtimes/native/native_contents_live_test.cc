@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <memory>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -187,6 +187,12 @@ std::uint64_t objects_of(const MemoryContents& contents, std::string_view name) 
   return found == contents.fillers.end() ? 0 : found->count;
 }
 
+MemoryContents contents_of(const test::ProcessSpace& process) {
+  const auto contents = read_contents(process.space());
+  EXPECT_TRUE(contents.has_value()) << contents.error().message;
+  return contents.value_or(MemoryContents{});
+}
+
 double unused_bytes(const MallocTotals& malloc) { return static_cast<double>(malloc.free_bytes + malloc.top_bytes); }
 
 class NativeContents : public testing::Test {
@@ -200,43 +206,35 @@ class NativeContents : public testing::Test {
 
 TEST_F(NativeContents, blocks_that_were_freed_and_kept_by_malloc_are_counted_as_malloc_counts_them) {
   const Child child([] { scatter(20); });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  ASSERT_TRUE(contents->malloc.has_value());
-  EXPECT_NEAR(unused_bytes(*contents->malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
-  EXPECT_NEAR(static_cast<double>(contents->malloc->in_use_bytes), static_cast<double>(child.malloc().uordblks),
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
+  ASSERT_TRUE(contents.malloc.has_value());
+  EXPECT_NEAR(unused_bytes(*contents.malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
+  EXPECT_NEAR(static_cast<double>(contents.malloc->in_use_bytes), static_cast<double>(child.malloc().uordblks),
               64 << 10);
-  EXPECT_GT(bytes_of(*contents, "malloc: free"), 9u << 20);
-  EXPECT_GT(contents->named_ratio, 0.9);
+  EXPECT_GT(bytes_of(contents, "malloc: free"), 9u << 20);
+  EXPECT_GT(contents.named_ratio, 0.9);
 }
 
 TEST_F(NativeContents, a_heap_that_is_full_of_gaps_is_known_for_what_it_is) {
   const Child child(fill_bins);
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  ASSERT_TRUE(contents->malloc.has_value());
-  EXPECT_NEAR(unused_bytes(*contents->malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
+  ASSERT_TRUE(contents.malloc.has_value());
+  EXPECT_NEAR(unused_bytes(*contents.malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
 }
 
 TEST_F(NativeContents, many_blocks_of_one_size_are_a_filler) {
   const Child child([] { scatter(1); });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  ASSERT_FALSE(contents->fillers.empty());
-  EXPECT_EQ(contents->fillers.front().name, "blocks of 608 B");
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
+  ASSERT_FALSE(contents.fillers.empty());
+  EXPECT_EQ(contents.fillers.front().name, "blocks of 608 B");
   // A block that takes a free place with less than 32 bytes to spare takes those, too, and is of another size.
-  EXPECT_GE(contents->fillers.front().count, 19'990u);
+  EXPECT_GE(contents.fillers.front().count, 19'990u);
 }
 
 TEST_F(NativeContents, a_large_block_has_a_mapping_of_its_own) {
   const Child child([] { make_block(8u << 20); });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  EXPECT_GE(bytes_of(*contents, "malloc: large blocks"), 8u << 20);
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
+  EXPECT_GE(bytes_of(contents, "malloc: large blocks"), 8u << 20);
 }
 
 // A file of that name, mapped as a library is, and 8 MiB that are no malloc's of glibc.
@@ -249,10 +247,7 @@ MemoryContents contents_beside(const std::string& library) {
     void* pages = ::mmap(nullptr, 8u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memset(pages, 1, 8u << 20);
   });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  EXPECT_TRUE(contents.has_value());
-  return contents.value_or(MemoryContents{});
+  return contents_of(test::ProcessSpace(child.pid(), "libc"));
 }
 
 TEST_F(NativeContents, what_another_malloc_has_is_named_as_its_own) {
@@ -281,12 +276,10 @@ void start_threads(int count) {
 
 TEST_F(NativeContents, stacks_of_threads_are_a_part_with_their_number) {
   const Child child([] { start_threads(30); });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  EXPECT_GE(bytes_of(*contents, "thread stacks"), 30u * (100 << 10));
-  const auto part = std::ranges::find(contents->parts, "thread stacks", &ContentPart::name);
-  ASSERT_NE(part, contents->parts.end());
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
+  EXPECT_GE(bytes_of(contents, "thread stacks"), 30u * (100 << 10));
+  const auto part = std::ranges::find(contents.parts, "thread stacks", &ContentPart::name);
+  ASSERT_NE(part, contents.parts.end());
   EXPECT_EQ(part->source, "control blocks of 30 threads");
 }
 
@@ -298,11 +291,9 @@ TEST_F(NativeContents, objects_are_counted_by_class_without_symbols) {
     for (int i = 0; i < 10'000; ++i) invoices.push_back(std::make_shared<Invoice>());
     for (std::size_t i = 0; i < sessions.size(); i += 2) delete std::exchange(sessions[i], nullptr);
   });
-  const test::ProcessSpace process(child.pid(), "");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Session")), 10'000, 200) << "deleted ones do not count";
-  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Invoice")), 10'000, 200);
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), ""));
+  EXPECT_NEAR(static_cast<double>(objects_of(contents, "::Session")), 10'000, 200) << "deleted ones do not count";
+  EXPECT_NEAR(static_cast<double>(objects_of(contents, "::Invoice")), 10'000, 200);
 }
 
 TEST_F(NativeContents, small_objects_as_many_as_the_blocks_that_fill_the_memory_are_counted) {
@@ -312,21 +303,17 @@ TEST_F(NativeContents, small_objects_as_many_as_the_blocks_that_fill_the_memory_
     for (int i = 0; i < 2'000; ++i) drawings.push_back(new Drawing);
     for (int i = 0; i < 50; ++i) printers.push_back(new Printer);
   });
-  const test::ProcessSpace process(child.pid(), "");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Drawing")), 2'000, 40);
-  EXPECT_EQ(objects_of(*contents, "::Printer"), 0u) << "too few to hold the blocks";
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), ""));
+  EXPECT_NEAR(static_cast<double>(objects_of(contents, "::Drawing")), 2'000, 40);
+  EXPECT_EQ(objects_of(contents, "::Printer"), 0u) << "too few to hold the blocks";
 }
 
 TEST_F(NativeContents, memory_that_changes_while_it_is_read_has_no_malloc_figures) {
   const Child child([] { scatter(20); });
-  const test::ProcessSpace process(child.pid(), "libc", 1000);
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  EXPECT_FALSE(contents->malloc.has_value());
-  EXPECT_EQ(bytes_of(*contents, "malloc: free"), 0u);
-  EXPECT_FALSE(contents->notes.empty());
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc", 1000));
+  EXPECT_FALSE(contents.malloc.has_value());
+  EXPECT_EQ(bytes_of(contents, "malloc: free"), 0u);
+  EXPECT_FALSE(contents.notes.empty());
 }
 
 TEST_F(NativeContents, blocks_taken_since_the_picture_of_the_memory_are_left_out) {
@@ -356,12 +343,10 @@ TEST_F(NativeContents, blocks_taken_while_the_others_are_read_break_nothing) {
 
 TEST_F(NativeContents, parts_never_sum_up_to_more_than_is_there) {
   const Child child([] { scatter(3); });
-  const test::ProcessSpace process(child.pid(), "libc");
-  const auto contents = read_contents(process.space());
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const MemoryContents contents = contents_of(test::ProcessSpace(child.pid(), "libc"));
   std::uint64_t sum = 0;
-  for (const ContentPart& part : contents->parts) sum += part.bytes;
-  EXPECT_EQ(sum, contents->anonymous_bytes);
+  for (const ContentPart& part : contents.parts) sum += part.bytes;
+  EXPECT_EQ(sum, contents.anonymous_bytes);
 }
 
 }  // namespace

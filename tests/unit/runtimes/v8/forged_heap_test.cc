@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <gmock/gmock.h>
 

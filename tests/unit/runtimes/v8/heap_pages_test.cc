@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/v8/heap_pages.h"
 
-#include <cstdint>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "runtimes/v8/shapes.h"

@@ -2,9 +2,6 @@
 // Four blocks: one with the map of maps, one with maps, one with a second map of maps and maps of it, one with objects.
 #include "runtimes/v8/map_search.h"
 
-#include <cstdint>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "unit/runtimes/v8/fake_heap.h"

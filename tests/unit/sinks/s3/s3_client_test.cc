@@ -11,7 +11,6 @@
 
 #include "base/files.h"
 #include "base/unique_fd.h"
-#include "sinks/s3/sha256.h"
 #include "unit/base/set_clock.h"
 #include "unit/base/temporary_directory.h"
 

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 #include "web/site/incident_list.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>

@@ -18,15 +18,23 @@ ContainerMetrics container(const std::string& name, std::uint64_t usage_mib, std
   return made;
 }
 
-TEST(NowJson, has_the_fullest_first_and_those_without_a_limit_not_at_all) {
+TEST(NowJson, has_those_with_little_time_first_then_the_fullest_and_says_why_each_is_near) {
   MetricsSnapshot snapshot;
-  snapshot.containers = {container("half", 50, 100), container("full", 99, 100), container("small", 1, 100)};
+  snapshot.containers = {container("half", 50, 100),  container("full", 99, 100), container("small", 1, 100),
+                         container("leaks", 20, 100), container("slow", 49, 100), container("next", 37, 100),
+                         container("hour", 1, 100)};
+  snapshot.containers[2].suspected_leak = false;
+  snapshot.containers[3].suspected_leak = true;
+  snapshot.containers[4].seconds_to_limit = 3600;
+  snapshot.containers[5].seconds_to_limit = 26;
+  snapshot.containers[6].seconds_to_limit = 3599;
   snapshot.containers.emplace_back().container = "unlimited";
   const nlohmann::json now = nlohmann::json::parse(now_json(snapshot));
-  EXPECT_EQ(now["with_a_limit"], 3);
-  std::vector<std::string> names;
-  for (const auto& one : now["containers"]) names.push_back(one["container"]);
-  EXPECT_THAT(names, ::testing::ElementsAre("full", "half", "small"));
+  EXPECT_EQ(now["with_a_limit"], 7);
+  std::vector<std::string> rows;
+  for (const auto& one : now["containers"]) rows.push_back(one["container"].get<std::string>() + one["near"].dump());
+  EXPECT_THAT(rows, ::testing::ElementsAre("next\"time\"", "hour\"time\"", "full\"use\"", "half\"use\"", "slownull",
+                                           "leaks\"leak\"", "smallnull"));
 }
 
 TEST(NowJson, has_time_left_and_suspicion_and_null_for_what_is_not_known) {
@@ -57,6 +65,15 @@ TEST(NowJson, of_a_full_node_is_bounded_and_says_how_many_there_are) {
   const nlohmann::json now = nlohmann::json::parse(now_json(snapshot));
   EXPECT_EQ(now["with_a_limit"], 700);
   EXPECT_EQ(now["containers"].size(), 500u);
+}
+
+TEST(NowJson, a_container_that_is_gone_is_not_near_its_limit) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {container("gone", 99, 100), container("here", 90, 100)};
+  snapshot.containers[0].is_removed = true;
+  const nlohmann::json now = nlohmann::json::parse(now_json(snapshot));
+  EXPECT_EQ(now["with_a_limit"], 1);
+  EXPECT_EQ(now["containers"][0]["container"], "here");
 }
 
 TEST(NowJson, names_that_are_not_utf8_stay_json) {

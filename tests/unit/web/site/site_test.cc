@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/site/site.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "incident/incident.h"
 #include "pprof/codec.h"
+#include "store/incident_summary.h"
 #include "support/http_client.h"
 #include "unit/base/temporary_directory.h"
 #include "web/site/assets.h"
@@ -54,6 +56,7 @@ class SiteTest : public testing::Test {
     const auto place = directory / "incidents" / (made.id.substr(0, 16) + "-x-" + made.id.substr(17));
     std::filesystem::create_directories(place);
     std::ofstream(place / "incident.json") << to_json(made);
+    std::ofstream(place / kSummaryFile) << to_summary_json(summary_of(made));
     return place;
   }
   void start() {
@@ -178,12 +181,48 @@ TEST_F(SiteTest, an_incident_comes_as_its_json_with_files_and_others) {
   start();
   EXPECT_EQ(json("/api/v1/incidents/20261124T120001Z-00000001")["pod"]["name"], "a");
   const nlohmann::json context = json("/api/v1/incidents/20261124T120001Z-00000001/context");
-  ASSERT_EQ(context["files"].size(), 2u);
+  ASSERT_EQ(context["files"].size(), 3u);  // incident.json and summary.json, too
   EXPECT_EQ(context["files"][0]["name"], "capture-01-live.pb.gz");
   ASSERT_EQ(context["others"].size(), 1u);
   ASSERT_FALSE(context["next_steps"].empty());
   for (const nlohmann::json& step : context["next_steps"]) EXPECT_FALSE(step["what"].get<std::string>().empty());
   EXPECT_EQ(get("/api/v1/incidents/20261124T120009Z-00000001").status, 404);
+}
+
+TEST_F(SiteTest, what_lies_beside_an_incident_is_drawn_and_compared_with_what_is_of_its_kind) {
+  const std::vector<std::vector<const char*>> files = {{"contents.pb.gz", "contents-before.pb.gz", "growth.pb.gz"},
+                                                       {"contents.pb.gz"},
+                                                       {"contents-before.pb.gz"},
+                                                       {"growth.pb.gz"}};
+  for (int i = 0; i < 4; ++i) {
+    Incident made = incident(i, "a");
+    made.growth.emplace().file = "growth.pb.gz";
+    if (i < 3) made.analyses.emplace_back().files = {{"contents.pb.gz", ""}, {"contents-before.pb.gz", ""}};
+    const auto place = write(made);
+    for (const char* file : files[static_cast<std::size_t>(i)]) std::ofstream(place / file) << "profile";
+  }
+  start();
+  std::vector<std::string> found;
+  for (int i = 0; i < 4; ++i) {
+    const auto context = json(fmt::format("/api/v1/incidents/20261124T12000{0}Z-0000000{0}/context", i));
+    const nlohmann::json& drawn = context["profiles"];
+    found.push_back(drawn["best"].get<std::string>() + "|" + drawn["before"].get<std::string>() + "|" +
+                    drawn["growth"].get<std::string>() + "|");
+    for (const auto& one : context["others"])
+      found.back() += one["comparable"] ? one["id"].get<std::string>().back() : '-';
+  }
+  EXPECT_THAT(found, testing::ElementsAre("contents.pb.gz|contents-before.pb.gz|growth.pb.gz|--1",
+                                          "contents.pb.gz|||--0", "|||---", "growth.pb.gz||growth.pb.gz|---"));
+}
+
+TEST_F(SiteTest, a_page_has_no_link_to_what_only_a_daemon_knows_where_there_is_none) {
+  for (const bool has_daemon : {true, false}) {
+    const HttpResponse page = asset_routes(has_daemon).front().handler(HttpRequest{});
+    EXPECT_EQ(page.body->find("href=\"/now\"") != std::string::npos, has_daemon);
+    EXPECT_THAT(*page.body, HasSubstr("<a href=\"/health\">Health</a></nav>"));
+  }
+  start();
+  EXPECT_THAT(get("/").body, Not(HasSubstr("/now")));
 }
 
 TEST_F(SiteTest, a_copied_directory_of_one_incident_is_served) {
@@ -194,6 +233,28 @@ TEST_F(SiteTest, a_copied_directory_of_one_incident_is_served) {
   EXPECT_EQ(get("/api/v1/incidents/20261124T120001Z-00000001").status, 200);
   server.reset();
   directory = place.parent_path().parent_path();
+}
+
+TEST_F(SiteTest, an_incident_is_text_of_one_screen_or_all_of_its_report) {
+  std::ofstream(write(incident(1, "web-\x1b[2J")) / "report.md") << "# A \\*report\\*\n"
+                                                                 << std::string(120, 'x') << " y\n";
+  start();
+  const std::string path = "/i/20261124T120001Z-00000001/text";
+  const HttpAnswer brief = get(path + "?columns=60");
+  EXPECT_THAT(brief.head, HasSubstr("Content-Type: text/plain; charset=utf-8\r\n"));
+  EXPECT_THAT(brief.head, HasSubstr("sandbox"));
+  EXPECT_THAT(brief.body, HasSubstr("OOM kill in container web of pod shop/web-"));
+  EXPECT_THAT(brief.body, HasSubstr("What to do: do web-"));
+  EXPECT_THAT(brief.body, Not(HasSubstr("\x1b")));
+  const auto lines_of = [&](const std::string& lines) {
+    return std::ranges::count(get(path + "?columns=100&lines=" + lines).body, '\n');
+  };
+  EXPECT_LE(lines_of("1000"), 25);
+  EXPECT_LE(lines_of("22"), 22);
+  EXPECT_LE(lines_of("5"), 5);
+  EXPECT_LT(lines_of("5"), lines_of("25"));
+  EXPECT_THAT(get(path + "?full=1&columns=nonsense").body, HasSubstr("A *report*\n"));
+  EXPECT_EQ(get("/i/20261124T120001Z-99999999/text").status, 404);
 }
 
 TEST_F(SiteTest, files_are_downloads_and_never_pages) {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-export async function get(path, query) {
+// "?a=1&b=2" of what has a value, "" of nothing.
+export function queryText(query) {
   const text = new URLSearchParams(Object.entries(query || {}).filter(([, value]) => value)).toString();
-  const response = await fetch(`/api/v1/${path}${text ? `?${text}` : ''}`);
+  return text ? `?${text}` : '';
+}
+
+export async function get(path, query) {
+  const response = await fetch(`/api/v1/${path}${queryText(query)}`);
   const json = await response.json().catch(() => ({ error: `no JSON came (status ${response.status})` }));
   if (!response.ok) throw new Error(json.error || `status ${response.status}`);
   return json;

@@ -107,7 +107,7 @@ function captures(incident, path) {
 const others = (context, id) => context.others.length > 0 && table('Previous kills', [
   { name: 'When', cell: (o) => h('a', { href: incidentPath(o.id) }, age(o.time)) }, { name: 'Pod', cell: (o) => o.pod || o.name }, { name: 'Cause', cell: (o) => words(o.cause) },
   { name: 'Limit', number: true, cell: (o) => bytes(o.limit_bytes) },
-  { name: '', cell: (o) => o.profiles > 0 && h('a', { href: `/compare?a=${encodeURIComponent(o.id)}&b=${encodeURIComponent(id)}` }, 'compare') }], context.others);
+  { name: '', cell: (o) => o.comparable && h('a', { href: `/compare?a=${encodeURIComponent(o.id)}&b=${encodeURIComponent(id)}` }, 'compare') }], context.others);
 
 function why(incident) {
   const verdict = incident.verdict;
@@ -116,22 +116,31 @@ function why(incident) {
     verdict.suggested_limit_bytes && h('p', {}, `A limit that would fit: ${verdict.suggested_limit_is_lower_bound ? 'at least ' : ''}${bytes(verdict.suggested_limit_bytes)}. ${verdict.suggested_limit_why || ''}`)];
 }
 
-const trend = (incident) => incident.trend && (incident.trend.sites || []).length > 0 && table('Call sites over time', [
-  { name: 'Code', cell: (site) => h('code', {}, (site.frames || []).slice(0, 3).join(' < ')) }, { name: 'Judgement', cell: (site) => (site.judgement === 'not_called' ? 'not shown to leak' : words(site.judgement)) },
+function trend(incident) {
+  const sites = (incident.trend && incident.trend.sites) || [], leaks = sites.filter((site) => site.judgement !== 'not_called'), rest = sites.length - leaks.length;
+  return leaks.length > 0 && [table('Call sites over time', [
+  { name: 'Code', cell: (site) => h('code', {}, (site.frames || []).slice(0, 3).join(' < ')) }, { name: 'Judgement', cell: (site) => words(site.judgement) },
   { name: 'First', number: true, cell: (site) => bytes(site.first_live_bytes) }, { name: 'Last', number: true, cell: (site) => bytes(site.last_live_bytes) },
-  { name: 'Per second', number: true, cell: (site) => amount(site.slope_bytes_per_second || 0, 'bytes') }], incident.trend.sites.slice(0, 20));
+  { name: 'Per second', number: true, cell: (site) => amount(site.slope_bytes_per_second || 0, 'bytes') }], leaks.slice(0, 20)), rest > 0 && h('p', { class: 'note' }, `Call sites that grew but are not shown to leak: ${rest}`)];
+}
+
+// A button only where the page behind it has something to show, else why there is none.
+function buttons({ best, before, growth }, path) {
+  const held = best && best !== growth && `${path}/flame`, grew = before ? `${path}/flame?mode=growth` : growth && `${path}/flame?capture=${encodeURIComponent(growth)}`;
+  const missing = [!held && 'No flame graph: neither a heap nor contents were read.', !grew && 'No graph of what grew: there is no earlier reading, and growth was not sampled.'].filter(Boolean);
+  return [h('p', { class: 'links' }, held && h('a', { class: 'button', href: held }, 'Flame graph'), grew && h('a', { class: 'button', href: grew }, 'What grew'), h('a', { class: 'button', href: `${path}.tar.gz` }, 'Download all')),
+    missing.length > 0 && h('p', { class: 'note' }, missing.join(' '))];
+}
 
 // Lines of a configuration file belong together, commands are copied one by one.
 const steps = (context) => context.next_steps.map(({ what, commands }) => [h('p', {}, what), (commands.some((line) => line.startsWith(' ')) ? [commands.join('\n')] : commands).map(command)]);
 
 export async function start([id]) {
   const [incident, context] = await Promise.all([get(apiPath(id)), get(`${apiPath(id)}/context`)]);
-  const path = incidentPath(id), name = nameOf(incident), profiles = (incident.captures || []).filter((c) => c.result === 'ok' && c.file);
+  const path = incidentPath(id), name = nameOf(incident);
   show(name, h('h1', {}, name), answerOf(incident),
-    h('p', { class: 'links' }, profiles.length > 0 && h('a', { class: 'button', href: `${path}/flame` }, 'Flame graph'), profiles.length > 1 && h('a', { class: 'button', href: `${path}/flame?mode=growth` }, 'What grew'),
-      h('a', { class: 'button', href: `${path}.tar.gz` }, 'Download all')),
-    figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident, path)),
-    section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), section('Goroutines', goroutines(incident)),
+    buttons(context.profiles, path), figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident, path)),
+    section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), context.goroutines_matter && section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
     section('Other kills of this workload', others(context, id)),
     section('Next steps', steps(context), h('p', {}, 'All of it, in a terminal:'), command(`oomwitness show ${context.directory}`)),

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 #include <initializer_list>
-#include <string_view>
 #include <unordered_set>
 
 #include <gmock/gmock.h>

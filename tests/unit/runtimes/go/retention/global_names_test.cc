@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/go/retention/global_names.h"
 
-#include <map>
 #include <vector>
 
 #include <gtest/gtest.h>

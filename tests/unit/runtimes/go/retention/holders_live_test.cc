@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <regex>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -107,9 +105,8 @@ class Program {
   Result<GoroutineCounts> count() {
     const ProcessMemory memory(process_.pid());
     const FdSource pagemap(pagemap_.get()), executable(executable_.get());
-    HolderLimits limits;
-    limits.budget = std::chrono::seconds(60);
-    return count_goroutines({memory, pagemap, executable, load_bias_}, SystemClock(), limits);
+    return count_goroutines({memory, pagemap, executable, load_bias_}, SystemClock(),
+                            HolderLimits{.budget = std::chrono::seconds(60)});
   }
 
  private:
@@ -227,9 +224,7 @@ TEST(Holders, search_that_may_hold_too_few_objects_names_nobody) {
 TEST(Holders, search_without_time_names_nobody) {
   OOMW_BUILD_HOLDERS_OR_SKIP(program);
   Program held(program.path, "list");
-  HolderLimits limits;
-  limits.budget = Nanoseconds(0);
-  const auto found = held.search(limits);
+  const auto found = held.search(HolderLimits{.budget = Nanoseconds(0)});
   EXPECT_TRUE(!found.has_value() || !found->is_named) << describe(found);
 }
 
