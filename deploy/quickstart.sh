@@ -53,11 +53,13 @@ cleanup() {
   local cgroup pid
   for pid in "${programs[@]}" $daemon_pid; do end_pid "$pid"; done
   for cgroup in "${cgroups[@]}"; do
-    for _ in {1..50}; do
+    # What is still in it was started by our programs. A busy machine takes its time to let the killed ones go.
+    for _ in {1..150}; do
       rmdir "$cgroup" 2>/dev/null && break
+      while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$cgroup/cgroup.procs" 2>/dev/null || true
       sleep 0.1
     done
-    [[ ! -d $cgroup ]] || echo "quickstart: could not remove $cgroup" >&2
+    [[ ! -d $cgroup ]] || echo "quickstart: could not remove $cgroup: $(rmdir "$cgroup" 2>&1); in it: $(paste -sd ' ' "$cgroup/cgroup.procs" 2>&1)" >&2
   done
   if ((status != 0)) && [[ -s $work/daemon.log ]]; then
     echo "-- the tracer's log:" >&2

@@ -95,11 +95,15 @@ class Newcomer(E2eTest):
         data, _ = self.kept()
         last = "2026-11-20T01:02:03.000000000Z"
         with open(os.path.join(data, "retention.json"), "w", encoding="ascii") as file:
-            json.dump({"version": 1, "dropped": {"shop/Deployment/web": {"count": 2, "last": last}, "shop/Deployment/cart": {"count": 7, "last": last}},
+            json.dump({"version": 1, "dropped": {"shop/web/nginx": {"count": 2, "last": last}, "shop/cart/app": {"count": 7, "last": last}},
                        "dropped_others": 3}, file)
         listed = run_cli("incidents", "--data-dir", data).stdout
-        self.assertTrue(listed.endswith("not kept: 7 of shop/Deployment/cart, the last of 2026-11-20T01:02:03Z\n"
-                                        "not kept: 2 of shop/Deployment/web, the last of 2026-11-20T01:02:03Z\nnot kept: 3 of others\n"), listed)
+        self.assertTrue(listed.endswith("not kept: 7 of shop/cart/app, the last of 2026-11-20T01:02:03Z\n"
+                                        "not kept: 2 of shop/web/nginx, the last of 2026-11-20T01:02:03Z\nnot kept: 3 of others\n"), listed)
+        for words in (["--container", "nginx"], ["--pod", "web-7d9f-abcde"], ["--namespace", "shop", "--container", "nginx"]):
+            listed = run_cli("incidents", *words, "--data-dir", data).stdout
+            self.assertTrue(listed.endswith("not kept: 2 of shop/web/nginx, the last of 2026-11-20T01:02:03Z\n"), listed)
+            self.assertNotIn("shop/cart/app", listed)
 
     def test_what_is_longer_than_the_screen_goes_to_the_pager(self):
         data, incident = self.kept(kills=9)

@@ -12,7 +12,6 @@ namespace oomw {
 
 inline constexpr Nanoseconds kGoCpuLimit = std::chrono::seconds(2);
 inline constexpr const char* kHoldersFile = "holders.json";
-inline constexpr const char* kHoldersProfile = "holders.pb.gz";
 
 [[nodiscard]] bool is_go_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_go_heap(const AnalysisSubject& subject, AnalysisResult& result);

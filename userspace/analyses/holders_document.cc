@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json_text.h"
+#include "facts/contents_pprof.h"
 #include "pprof/text_stacks.h"
 
 namespace oomw {
@@ -90,7 +91,7 @@ std::string goroutines_document(const GoroutineCounts& counts) { return text_of(
 
 pprof::Profile holders_profile(const Holders& found) {
   pprof::Profile profile;
-  profile.sample_types = {{"inuse_space", "bytes"}};
+  profile.sample_types = {{kHeldType, "bytes"}};
   profile.period_type = {"space", "bytes"};
   pprof::TextStacks stacks(profile);
   const auto add = [&](const std::vector<std::string>& stack, double bytes) {

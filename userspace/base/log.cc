@@ -94,8 +94,7 @@ bool is_journal(int fd) {
 
 void write_directly(Level level, std::string_view message) {
   if (level == Level::kDebug) return;  // as quiet as start(Level::kInfo)
-  spdlog::memory_buf_t line;
-  make_formatter()->format(spdlog::details::log_msg("", to_spdlog(level), {message.data(), message.size()}), line);
+  const std::string line = fmt::format("{}oomwitness: {}\n", journal_prefix(level, STDERR_FILENO), message);
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -17,7 +17,7 @@ namespace oomw::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError };
 
-void start(Level level);  // once, before the first message; without it messages go out directly
+void start(Level level);  // once, before the first message; without it each goes out directly and has no time
 void stop();              // flush and join
 
 void write(Level level, std::string_view message);

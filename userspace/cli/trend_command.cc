@@ -48,7 +48,7 @@ class Printer {
       fmt::print("{:>8}  {:>6}  {:>10}  {:>10}  {:>9}\n", "seconds", "gc", "live", "held", "sites");
     }
     fmt::print("{:8.1f}  {:>6}  {:>10}  {:>10}  {:9}{}\n", to_seconds(reading.time - *first_),
-               reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "?", human_bytes(reading.live_bytes),
+               reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "-", human_bytes(reading.live_bytes),
                human_bytes(reading.held_bytes), reading.buckets.size(), reading.is_complete ? "" : "  partial");
     std::fflush(stdout);
     if (!profile.empty()) write(profile);

@@ -6,5 +6,6 @@ namespace oomw {
 
 inline constexpr char kContentsFile[] = "contents.pb.gz";               // by the newest reading
 inline constexpr char kContentsBeforeFile[] = "contents-before.pb.gz";  // by the one before it
+inline constexpr char kHoldersProfile[] = "holders.pb.gz";              // who keeps a Go program's heap
 
 }  // namespace oomw

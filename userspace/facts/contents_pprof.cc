@@ -121,7 +121,7 @@ class Contents {
 
 pprof::Profile contents_profile(const HeapAnalysed& found, WallTime taken) {
   pprof::Profile profile;
-  profile.sample_types = {{kContentsType, "bytes"}, {"objects", "count"}, {"held", "bytes"}};
+  profile.sample_types = {{kContentsType, "bytes"}, {"objects", "count"}, {kHeldType, "bytes"}};
   profile.default_sample_type = kContentsType;
   profile.period_type = {"space", "bytes"};
   profile.time_nanos = taken.ns;

@@ -17,6 +17,7 @@ namespace oomw {
 // Texts become printable. At most kMaxContents of each list count. Pure.
 inline constexpr std::size_t kMaxContents = 256;
 inline constexpr char kContentsType[] = "contents";
+inline constexpr char kHeldType[] = "held";  // bytes that are kept by a holder, also in a Go program's holders.pb.gz
 [[nodiscard]] pprof::Profile contents_profile(const HeapAnalysed& found, WallTime taken);
 
 }  // namespace oomw

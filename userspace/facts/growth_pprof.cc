@@ -35,8 +35,10 @@ class Encoder {
     }
     sample.values = {pprof::clamped(stack.bytes)};
     // What the frames in the file do not show any more: which of them are a library's.
-    if (const auto operation = place_of(stack, patterns_).operation) {
-      sample.labels.push_back({kOperationLabel, operation->kind + " " + operation->name, 0, ""});
+    const GrowthPlace place = place_of(stack, patterns_);
+    if (!place.code.empty()) sample.labels.push_back({kCodeLabel, place.code, 0, ""});
+    if (place.operation) {
+      sample.labels.push_back({kOperationLabel, place.operation->kind + " " + place.operation->name, 0, ""});
     }
     profile.samples.push_back(std::move(sample));
   }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/growth_pprof.h"
 #include "facts/operation.h"
 #include "pprof/frame_names.h"
 #include "pprof/saturating.h"
@@ -250,6 +251,29 @@ HeapSites heap_sites_of(const pprof::Profile& profile, const OperationPatterns& 
     if (budget.take(stack.size())) table.add(stack, sample, bytes);
   }
   return total == 0 ? HeapSites{} : std::move(table).take(total);
+}
+
+HeapSites grown_sites_of(const pprof::Profile& profile) {
+  if (profile.type_index(kGrowthType) != 0) return {};
+  std::map<std::string_view, std::uint64_t> sums;
+  std::uint64_t total = 0;
+  for (const pprof::Sample& sample : profile.samples) {
+    if (sample.values.empty() || sample.values[0] <= 0) continue;
+    const auto bytes = static_cast<std::uint64_t>(sample.values[0]);
+    add_to(total, bytes);
+    const auto label = std::ranges::find(sample.labels, kCodeLabel, &pprof::Label::key);
+    if (label != sample.labels.end()) add_to(sums[label->text], bytes);
+  }
+  HeapSites found;
+  for (const auto& [code, bytes] : sums) {
+    HeapSite& site = found.sites.emplace_back();
+    site.code = printable(code, kMaxCodeName);
+    site.bytes = bytes;
+    site.share = static_cast<double>(bytes) / static_cast<double>(total);
+  }
+  std::ranges::stable_sort(found.sites, std::ranges::greater(), &HeapSite::bytes);
+  found.sites.resize(std::min(found.sites.size(), HeapSites::kMaxSites));
+  return found;
 }
 
 }  // namespace oomw

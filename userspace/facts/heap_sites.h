@@ -15,4 +15,7 @@ namespace oomw {
 // to three that have half together stand in its `operation`: the function may allocate for all of them alike.
 [[nodiscard]] HeapSites heap_sites_of(const pprof::Profile& profile, const OperationPatterns& patterns = {});
 
+// From a profile of growth: the places that its writer left as labels (growth_pprof.h); empty for any other. Pure.
+[[nodiscard]] HeapSites grown_sites_of(const pprof::Profile& profile);
+
 }  // namespace oomw

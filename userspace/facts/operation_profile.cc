@@ -34,7 +34,8 @@ std::optional<Operation> labelled_operation(const pprof::Sample& sample) {
 // Their operations are labels, if they have any: by the rules for Go the root of a native stack would be a job, and so
 // would a class.
 bool has_no_go_code(const pprof::Profile& profile) {
-  return profile.type_index(kGrowthType) == 0 || profile.type_index(kContentsType) == 0;
+  constexpr std::array<const char*, 3> kTypes = {kGrowthType, kContentsType, kHeldType};
+  return std::ranges::any_of(kTypes, [&](const char* type) { return profile.type_index(type) == 0; });
 }
 
 std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile, const OperationPatterns& patterns) {

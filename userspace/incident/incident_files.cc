@@ -32,7 +32,9 @@ bool has_analysis_file(const Incident& incident, std::string_view name) {
 std::string best_profile_file(const Incident& incident) {
   const IncidentCapture* best = best_capture(incident);
   if (best != nullptr && !best->file.empty()) return best->file;
-  if (has_analysis_file(incident, kContentsFile)) return kContentsFile;
+  for (const char* file : {kContentsFile, kHoldersProfile}) {
+    if (has_analysis_file(incident, file)) return file;
+  }
   return incident.growth ? incident.growth->file : "";
 }
 

@@ -58,6 +58,7 @@ std::string words_of(const std::string& type) {
   if (type == "alloc_objects") return "objects allocated so far";
   if (type == "contents") return "bytes by type";
   if (type == "held") return "bytes by holder";
+  if (type == "growth") return "bytes by who touched them first";
   return type;
 }
 

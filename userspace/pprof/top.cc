@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "base/text.h"
 #include "pprof/diff.h"
 #include "pprof/frame_names.h"
+#include "pprof/growth_text.h"
 #include "pprof/saturating.h"
 
 namespace oomw::pprof {
@@ -55,18 +55,6 @@ class RowTable {
   std::uint64_t generation_ = 0;
 };
 
-std::string scaled(std::int64_t value, const std::string& unit) {
-  if (unit != "bytes") return std::to_string(value);
-  constexpr std::array<const char*, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};  // powers of 1024, as in Go
-  double amount = static_cast<double>(value);
-  std::size_t step = 0;
-  while (std::abs(amount) >= 1024 && step + 1 < kUnits.size()) {
-    amount /= 1024;
-    ++step;
-  }
-  return step == 0 ? fmt::format("{}B", value) : fmt::format("{:.2f}{}", amount, kUnits[step]);
-}
-
 std::string percent(std::int64_t part, std::int64_t total) {
   return fmt::format("{:.2f}%",
                      total == 0 ? 0.0 : 100 * std::abs(static_cast<double>(part)) / static_cast<double>(total));
@@ -94,15 +82,15 @@ std::string to_text(const Top& top, std::size_t rows) {
   const std::size_t count = std::min(rows, top.rows.size());
   std::string out = fmt::format("Type: {}\n", printable(top.type.type));
   out += fmt::format("Showing top {} of {} functions, {} total\n", count, top.rows.size(),
-                     scaled(top.total, top.type.unit));
+                     amount(top.total, top.type.unit));
   if (top.left_out > 0) out += fmt::format("{} stacks are not counted: all are too deep together\n", top.left_out);
   out += fmt::format("{:>10} {:>7} {:>7} {:>10} {:>7}\n", "flat", "flat%", "sum%", "cum", "cum%");
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const TopRow& row = top.rows[i];
     sum = saturating_add(sum, row.flat);
-    out += fmt::format("{:>10} {:>7} {:>7} {:>10} {:>7}  {}\n", scaled(row.flat, top.type.unit),
-                       percent(row.flat, top.total), percent(sum, top.total), scaled(row.cum, top.type.unit),
+    out += fmt::format("{:>10} {:>7} {:>7} {:>10} {:>7}  {}\n", amount(row.flat, top.type.unit),
+                       percent(row.flat, top.total), percent(sum, top.total), amount(row.cum, top.type.unit),
                        percent(row.cum, top.total), printable(row.function));
   }
   return out;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <fcntl.h>
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 

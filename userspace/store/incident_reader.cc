@@ -76,6 +76,24 @@ Result<IncidentSummary> read_summary(int incidents, const std::string& name) {
   return summary;
 }
 
+namespace {
+
+// Of the newest of `names`, those of a container, pod or place that is called just `what`; all if there are none.
+void keep_those_of(const std::string& root, std::string_view what, std::vector<std::string>& names) {
+  constexpr std::size_t kMaxRead = 256;
+  const auto directory = open_directory(root);
+  if (!directory) return;
+  std::vector<std::string> exact;
+  const auto begin = names.end() - static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxRead));
+  std::copy_if(begin, names.end(), std::back_inserter(exact), [&](const std::string& name) {
+    const auto summary = read_summary(directory->get(), name);
+    return summary && (summary->container == what || summary->pod_name == what || base_name(summary->place) == what);
+  });
+  if (!exact.empty()) names = std::move(exact);
+}
+
+}  // namespace
+
 Result<StoredIncident> IncidentReader::load(const std::string& name) const {
   ASSIGN_OR_RETURN(Incident incident, read_incident(root_ + "/" + name));
   if (incident.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "its id is not that of the directory");
@@ -139,8 +157,8 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
   return incidents;
 }
 
-// An exact name comes first, then what begins with `what`, then what has it anywhere; of several the newest, since the
-// kills of a crash loop share a name. "shop/cart-7d9f/web", as lists show the place, is part of a name too: there its
+// An exact name comes first, then what begins with `what`, then what has it anywhere. Of several those of the container
+// or pod of just that name, and of these the newest, since the kills of a crash loop share a name. "shop/cart-7d9f/web", as lists show the place, is part of a name too: there its
 // slashes are dashes.
 Result<std::string> IncidentReader::find(const std::string& what) const {
   auto found = names({});
@@ -159,11 +177,12 @@ Result<std::string> IncidentReader::find(const std::string& what) const {
     if (id.starts_with(part) || name.starts_with(part)) starts.push_back(name);
     if (id.find(part) != std::string::npos || name.find(part) != std::string::npos) parts.push_back(name);
   }
-  const std::vector<std::string>& matches = starts.empty() ? parts : starts;
+  std::vector<std::string>& matches = starts.empty() ? parts : starts;
   if (matches.empty() || what.empty()) {
     return fail(ErrorCode::kNotFound,
                 "no incident " + printable(what) + " in " + root_ + "; \"oomwitness incidents\" lists what is there");
   }
+  if (matches.size() > 1) keep_those_of(root_, what, matches);
   if (matches.size() > 1) {
     log::warn("{} incidents have \"{}\" in their names; this is the newest, the one before is {}", matches.size(),
               printable(what, 64), printable(matches[matches.size() - 2]));

@@ -26,7 +26,7 @@ using testing::internal::GetCapturedStderr;
 TEST(Log, before_start_messages_go_out_directly) {
   CaptureStderr();
   log::warn("disk {} full", 7);
-  EXPECT_THAT(GetCapturedStderr(), MatchesRegex("....-..-..T..:..:..[.]...Z warning disk 7 full\n"));
+  EXPECT_EQ(GetCapturedStderr(), "oomwitness: disk 7 full\n");
 }
 
 TEST(Log, stop_flushes_what_was_queued_in_order) {
@@ -83,7 +83,7 @@ TEST(Log, what_was_redirected_away_from_the_journal_has_no_priorities) {
     log::warn("plain");
     EXPECT_EQ(log::journal_prefix(log::Level::kWarn, other.get()), "<4>");
   }
-  EXPECT_THAT(GetCapturedStderr(), MatchesRegex("[0-9].* warning plain\n"));
+  EXPECT_EQ(GetCapturedStderr(), "oomwitness: plain\n");
 }
 
 TEST(Log, braces_in_a_message_are_text) {

@@ -16,7 +16,6 @@ constexpr const char* kText = R"(heap profile: 1: 65536 [1: 65536] @ heap/104857
 1: 65536 [1: 65536] @ 0x6b3f05 0x6b3e9b
 #	0x6b3f04	main.leakyCache+0x64	/src/main.go:91
 
-
 # runtime.MemStats
 # Alloc = 35112664
 # TotalAlloc = 35190512

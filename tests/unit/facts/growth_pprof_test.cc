@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "facts/heap_sites.h"
 #include "facts/operation_profile.h"
 #include "pprof/codec.h"
 #include "pprof/regroup.h"
@@ -54,9 +55,9 @@ TEST(GrowthPprof, a_stack_has_its_operation_as_a_label) {
   GrowthProfile growth = profile();
   growth.stacks[0].frames.push_back({"Flask.dispatch_request", "app.py", "", 9, true, false, true});
   const pprof::Profile file = to_pprof(growth, {5});
-  ASSERT_THAT(file.samples[0].labels, SizeIs(1));
-  EXPECT_EQ(file.samples[0].labels[0].text, "endpoint view");
-  EXPECT_THAT(file.samples[1].labels, SizeIs(0));
+  ASSERT_THAT(file.samples[0].labels, SizeIs(2));
+  EXPECT_EQ(file.samples[0].labels[1].text, "endpoint view");
+  EXPECT_THAT(file.samples[1].labels, SizeIs(1));
   const pprof::Top top = pprof::top(summed_by_operation(file));
   ASSERT_THAT(top.rows, SizeIs(2));
   EXPECT_EQ(top.rows[0].function, "endpoint view");
@@ -68,8 +69,26 @@ TEST(GrowthPprof, patterns_of_the_configuration_name_operations) {
   const auto patterns = OperationPatterns::make({"job app.py view"});
   ASSERT_TRUE(patterns.has_value());
   const pprof::Profile file = to_pprof(profile(), {5}, *patterns);
-  ASSERT_THAT(file.samples[0].labels, SizeIs(1));
-  EXPECT_EQ(file.samples[0].labels[0].text, "job generate");
+  ASSERT_THAT(file.samples[0].labels, SizeIs(2));
+  EXPECT_EQ(file.samples[0].labels[1].text, "job generate");
+}
+
+// Of any language: what is whose code was known when it was written.
+TEST(GrowthPprof, the_programs_own_code_comes_back_most_bytes_first) {
+  GrowthProfile growth = profile();
+  growth.stacks.push_back({70, true, {growth.stacks[0].frames.front()}});
+  growth.stacks.push_back({50, true, growth.stacks[1].frames});
+  const auto read = pprof::read(pprof::write(to_pprof(growth, {5})));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  const HeapSites found = grown_sites_of(*read);
+  ASSERT_THAT(found.sites, SizeIs(2));
+  EXPECT_EQ(found.sites[0].code, "view (app.py:60)");
+  EXPECT_EQ(found.sites[0].bytes, 90u);
+  EXPECT_DOUBLE_EQ(found.sites[0].share, 90.0 / 220);
+  EXPECT_EQ(found.sites[1].code, "generate (app.py:41)");
+  pprof::Profile other = *read;
+  other.sample_types = {{"inuse_space", "bytes"}};
+  EXPECT_THAT(grown_sites_of(other).sites, SizeIs(0));
 }
 
 // By the rules for Go it would be "job main".

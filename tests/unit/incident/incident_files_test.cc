@@ -32,8 +32,10 @@ TEST(IncidentFiles, growth_stands_for_an_incident_with_nothing_else) {
   EXPECT_EQ(best_profile_file(incident), "");
   incident.growth->file = kGrowthFile;
   EXPECT_EQ(best_profile_file(incident), kGrowthFile);
-  incident.analyses = {analysis(kContentsFile)};
-  EXPECT_EQ(best_profile_file(incident), kContentsFile);
+  for (const char* file : {kContentsFile, kHoldersProfile}) {
+    incident.analyses = {analysis(file)};
+    EXPECT_EQ(best_profile_file(incident), file);
+  }
 }
 
 TEST(IncidentFiles, without_a_profile_there_is_none_and_nothing_to_compare) {

@@ -94,7 +94,7 @@ TEST(TopText, shows_as_many_rows_as_asked_in_units_of_1024) {
   Profile profile = sample_profile();
   profile.samples[0].values[1] = 3 << 20;
   const std::string text = to_text(top(profile), 1);
-  EXPECT_THAT(text, HasSubstr("3.00MB"));
+  EXPECT_THAT(text, HasSubstr("3.00 MiB"));
   EXPECT_THAT(text, HasSubstr("main.leak"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("main.parse")));
 }

@@ -288,6 +288,20 @@ TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
   EXPECT_EQ((*all)[1].incident.id, "20261121T030405Z-00000002");
 }
 
+TEST_F(IncidentStoreTest, find_a_whole_name_before_one_that_has_it) {
+  write(fresh_incident(0x0a, 1));
+  Incident longer = fresh_incident(0x0b);
+  longer.container.name += "-debug";
+  longer.container.pod_name += "-b";
+  write(longer);
+  for (const char* whole : {"cart", "cart-7d9f"}) {
+    EXPECT_EQ(reader_.get(whole)->incident.id, "20261120T030405Z-0000000a") << whole;
+  }
+  for (const char* part : {"cart-7d9", "cart-debug", "shop"}) {
+    EXPECT_EQ(reader_.get(part)->incident.id, "20261121T030405Z-0000000b") << part << ": the newest of several";
+  }
+}
+
 TEST_F(IncidentStoreTest, list_when_nothing_was_written_is_empty_and_without_a_directory_an_error) {
   EXPECT_EQ(reader_.list().error().code, ErrorCode::kNotFound);
   fs::create_directories(fs::path(reader_.root()).parent_path());

@@ -36,14 +36,24 @@ int print_incidents_json(const IncidentReader& reader, const IncidentFilter& fil
   return kOk;
 }
 
-// For whom retention made room, those who lost most first. Without its file nothing is reported.
-std::string dropped_text(const std::string& data_dir) {
+// "shop/cart/web" (incident_facts.h); a pod's name begins with that of its workload.
+bool is_asked_for(const std::string& workload, const IncidentFilter& filter) {
+  const auto has = [&](const std::string& word) { return workload.find(word) != std::string::npos; };
+  const auto parts = split(workload, '/');
+  const bool is_pod = has(filter.pod) || (parts.size() == 3 && filter.pod.starts_with(parts[1]));
+  return has(filter.pod_namespace) && is_pod && has(filter.container);
+}
+
+// For whom retention made room, those who lost most first, of those who were asked for. Without its file nothing is
+// reported.
+std::string dropped_text(const std::string& data_dir, const IncidentFilter& filter) {
   constexpr std::size_t kMaxLines = 10;
   const Result<RetentionState> state = load_retention(data_dir);
   if (!state) return "";
   std::vector<std::pair<std::string, DroppedIncidents>> order(state->dropped.begin(), state->dropped.end());
+  std::erase_if(order, [&](const auto& entry) { return !is_asked_for(entry.first, filter); });
   std::ranges::stable_sort(order, std::greater(), [](const auto& entry) { return entry.second.count; });
-  std::uint64_t others = state->dropped_others;
+  std::uint64_t others = filter.has_words() ? 0 : state->dropped_others;
   std::string text;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto& [workload, dropped] = order[i];
@@ -100,7 +110,7 @@ int incidents_command(const CommandLine& line, const std::string& data_dir) {
   const auto summaries = reader.summaries(*filter);
   if (!summaries.has_value()) return report(summaries.error());
   if (summaries->empty()) {
-    fmt::print("{}", nothing_text(reader));
+    fmt::print("{}{}", nothing_text(reader), dropped_text(data_dir, *filter));
     return kOk;
   }
   const TerminalView view = stdout_view();
@@ -115,7 +125,7 @@ int incidents_command(const CommandLine& line, const std::string& data_dir) {
     text += fmt::format("\nWhy one was killed: oomwitness show ID{} (its end is enough, or \"latest\")\n",
                         place_options(line));
   }
-  print_paged(text + dropped_text(data_dir));
+  print_paged(text + dropped_text(data_dir, *filter));
   return kOk;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/memory_limit.h"
 #include "base/text.h"
 #include "cli/read/foreign_file.h"

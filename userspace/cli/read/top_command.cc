@@ -17,13 +17,15 @@
 namespace oomw::cli {
 namespace {
 
-// Functions of the runtime and of libraries hold most of a heap by themselves; whose code asked them is what a reader
-// looks for, so it comes first. Of a heap profile's bytes in use only; "" for others.
+// Functions of the runtime and of libraries hold most of a heap by themselves, and touch it first; whose code asked
+// them is what a reader looks for, so it comes first. Of a heap profile's bytes in use and of growth; "" for others.
 std::string own_code_text(const pprof::Profile& profile, const CommandLine& line, const OperationPatterns& patterns) {
+  if (line.group_by != "function") return "";
+  HeapSites found = grown_sites_of(profile);
   const bool is_in_use = line.sample_type.empty() || line.sample_type == "inuse_space";
-  if (!is_in_use || line.group_by != "function") return "";
+  if (found.sites.empty() && is_in_use) found = heap_sites_of(profile, patterns);
   std::string text;
-  for (const HeapSite& site : heap_sites_of(profile, patterns).sites) {
+  for (const HeapSite& site : found.sites) {
     text += fmt::format("{:>10} {:>6.2f}%  {}{}{}\n", human_bytes(site.bytes), site.share * 100, site.code,
                         site.operation.empty() ? "" : ", for ", site.operation);
   }

@@ -6,10 +6,10 @@ import { isHandheld } from './fingers.js';
 import { FlameGraph } from './flame_graph.js';
 import { amount, bytes, percent } from './format.js';
 
-const TYPES = { inuse_space: 'bytes in use', inuse_objects: 'objects in use', alloc_space: 'bytes allocated so far', alloc_objects: 'objects allocated so far', contents: 'bytes by type', held: 'bytes by holder' };
+const TYPES = { inuse_space: 'bytes in use', inuse_objects: 'objects in use', alloc_space: 'bytes allocated so far', alloc_objects: 'objects allocated so far', contents: 'bytes by type', held: 'bytes by holder', growth: 'bytes by who touched them first' };
 const CHOICES = {
   by: [['function', 'functions'], ['package', 'packages'], ['component', 'components'], ['operation', 'operations']],
-  mode: [['held', 'what is held'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
+  mode: [['held', 'the profile'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
 };
 const HINTS = 'Arrows move, Enter zooms in, Escape shows all, / searches; a drag moves what is zoomed.';
 const FINGER_HINTS = 'A tap selects and a second one zooms in; pinch to zoom, drag to move.';

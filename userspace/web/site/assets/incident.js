@@ -143,7 +143,7 @@ export async function start([id]) {
     section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), context.goroutines_matter && section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
     section('Other kills of this workload', others(context, id)),
-    section('Next steps', steps(context), h('p', {}, 'All of it, in a terminal:'), command(`oomwitness show ${context.directory}`)),
+    section('Next steps', steps(context), h('p', {}, 'All of it, in a terminal:'), command(`oomwitness show ${context.directory} --full`)),
     section('Files', h('ul', { class: 'files' }, context.files.map((f) => h('li', {}, h('a', { href: `${path}/files/${encodeURIComponent(f.name)}` }, f.name), ` ${bytes(f.bytes)}`)))),
     (incident.notes || []).length > 0 && h('details', {}, h('summary', {}, `${incident.notes.length} notes on what is not known`), h('ul', {}, incident.notes.map((note) => h('li', {}, note)))));
 }
