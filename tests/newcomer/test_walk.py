@@ -92,6 +92,11 @@ class Walk(BrowserCase, E2eTest):
             self.load(origin + offered[button], origin + "/", then=DRAWN)
         self.assertIn("Flame graph", offered, text)
 
+    def check_top(self, top):
+        self.assertEqual(top.returncode, 0, top)
+        if re.search("^Type: (growth|inuse_space)$", top.stdout, re.MULTILINE):
+            self.assertRegex(top.stdout, r"\ABy the program's own code nearest to the allocation:\n|\n# no stack has the program's own code")
+
     def check_living(self, pid):
         """A process that grows: its figures may be of two moments."""
         for command in (("capture", "--pid", pid), ("trend", "--pid", pid, "--count", "2", "--interval", "0.5")):
@@ -112,12 +117,16 @@ class Walk(BrowserCase, E2eTest):
         data = ["--data-dir", witness.data_dir]
         self.check_list(incident, data)
         self.check_show(incident, data, living.pid)
-        for picture in (["top"], ["render", "-o", os.path.join(self.scratch, "heap.svg")]):
-            self.assertEqual(run_cli(*picture, *data).returncode, 0, picture)
+        self.assertEqual(run_cli("render", "-o", os.path.join(self.scratch, "heap.svg"), *data).returncode, 0)
+        for profile in {None, *(name for name in os.listdir(incident["_dir"]) if name.endswith(".pb.gz"))}:
+            self.check_top(run_cli("top", *([os.path.join(incident["_dir"], profile)] if profile else []), *data))
         self.check_pages(origin, incident)
 
     def test_go(self):
         self.walk("go", 128, tools.go_program("1.27", "strip", folder="service-go"), "-profile-rate", "65536")
+
+    def test_go_without_a_heap_profile(self):
+        self.walk("go-bare", 128, tools.go_program("1.27", "strip", folder="service-go"), "-profile-rate", "0")
 
     def test_python(self):
         self.walk("python", 96, PYTHON, "-c", SESSIONS)

@@ -37,6 +37,7 @@ class Encoder {
     // What the frames in the file do not show any more: which of them are a library's.
     const GrowthPlace place = place_of(stack, patterns_);
     if (!place.code.empty()) sample.labels.push_back({kCodeLabel, place.code, 0, ""});
+    has_own_code |= !place.code.empty();
     if (place.operation) {
       sample.labels.push_back({kOperationLabel, place.operation->kind + " " + place.operation->name, 0, ""});
     }
@@ -44,6 +45,7 @@ class Encoder {
   }
 
   pprof::Profile profile;
+  bool has_own_code = false;
 
  private:
   std::uint64_t mapping(const GrowthFrame& frame) {
@@ -119,6 +121,9 @@ pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time, const Opera
       "nor who keeps it",
       fmt::format("oomwitness: pid={} grown_bytes={} samples={} lost={}", profile.process.pid, profile.grown_bytes,
                   profile.samples, profile.lost)};
+  if (!encoder.has_own_code && !file.samples.empty()) {
+    file.comments.push_back("no stack has the program's own code: a collector or the runtime touched the memory first");
+  }
   for (std::size_t i = 0; i < std::min(profile.notes.size(), GrowthProfile::kMaxNotes); ++i) {
     file.comments.push_back(printable(profile.notes[i], GrowthProfile::kMaxText));
   }
