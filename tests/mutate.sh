@@ -24,6 +24,19 @@ failures() { grep '^failed: ' "$notes/log" | grep -v '^failed: ci: scripts\.test
 # caught STAGE: what a broken tree shows is no flake of this one, and no time.
 caught() { ! OOMW_NOTES=$notes "$work/tests/run.sh" --only "$1" >"$notes/log" 2>&1 && failures >/dev/null; }
 
+# caught_nearby PATCH: by the unit tests of the rooms that it touches, which are built in a minute.
+caught_nearby() {
+  local room target
+  export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
+  cmake -S "$work" --preset ci >"$notes/build" 2>&1 || return
+  for room in $(git -C "$work" apply --numstat "$1" | sed -nE 's|.*\suserspace/(.*)/[^/]*$|\1|p' | sort -u); do
+    target=unit_${room//\//_}
+    cmake --build "$work/build/ci" --target "$target" >"$notes/build" 2>&1 || continue
+    "$work/build/ci/tests/$target" --gtest_brief=1 >"$notes/log" 2>&1 || return 0
+  done
+  return 1
+}
+
 mutate() {
   local patch=$1 name stage stages began=$SECONDS
   name=$(basename "$patch" .patch)
@@ -31,6 +44,9 @@ mutate() {
   git -C "$work" checkout -q --force . && git -C "$work" clean -qfd -e build
   if ! git -C "$work" apply "$patch" 2>/dev/null; then
     echo "$name: DOES NOT APPLY: make it anew" && missed=1 && return
+  fi
+  if [[ " ${stages[*]} " == *" unit "* ]] && caught_nearby "$patch"; then
+    echo "$name: caught by unit ($((SECONDS - began)) s): $(grep -a -m 1 '^\[  FAILED  \]\|terminate' "$notes/log" | cut -c 1-200)" && return
   fi
   for stage in "${stages[@]}"; do
     caught "$stage" || continue

@@ -9,20 +9,14 @@ import os
 import sys
 
 import corpus
-from bench_support import HERE, Bars, Site, fileio, parsed, print_conditions, runs_parser, table
+from bench_support import Bars, Site, parsed, print_conditions, runs_parser, table
 from corpus_names import require, score
 from corpus_runs import OwnFilesScene, Runner, Scene
-from corpus_table import read_runs
+from corpus_table import read_answers, read_runs
+from harness import kept
 
-ANSWERS = os.path.join(os.path.dirname(HERE), "corpus/answers.tsv")
 CONFIG = "[growth]\nenabled = true\n[incidents]\nkeep_count = 1000\n"
 RIGHT_BAR = 0.85
-
-
-def read_answers():
-    """{name: (words of a right answer, patterns of a wrong one)}"""
-    rows = [line.rstrip("\n").split("\t") for line in fileio.lines(ANSWERS) if not line.startswith("#")]
-    return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}
 
 
 def print_one(outcome, named):
@@ -41,6 +35,8 @@ def run_all(runs, options):
             named = score((outcome.incident or {}).get("answer"), *answers[outcome.run.name])
             outcomes.append((outcome, named))
             print_one(outcome, named)
+            if options.keep_small and outcome.incident:
+                kept.copy(outcome.incident["_dir"], os.path.join(options.keep_small, outcome.run.name), site)
         if options.keep:
             corpus.keep([outcome for outcome, _ in outcomes], options.keep)
     return outcomes
@@ -58,6 +54,7 @@ def judge(outcomes, bars):
 def main():
     parser = runs_parser(__doc__, jobs=2)
     parser.add_argument("--own-files", action="store_true", help="the pages of its executables are each program's own")
+    parser.add_argument("--keep-small", metavar="DIRECTORY", help="incidents without large files, for tests/keep.sh")
     options = parsed(parser)
     names = set(read_answers())
     runs = [run for run in read_runs("all", options.k) if run.name in names]

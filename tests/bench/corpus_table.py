@@ -3,9 +3,10 @@
 import dataclasses
 import os
 
-from bench_support import HERE
+from bench_support import HERE, fileio
 
 LABELS = os.path.join(os.path.dirname(HERE), "corpus/labels.tsv")
+ANSWERS = os.path.join(os.path.dirname(HERE), "corpus/answers.tsv")
 CAUSES = ("leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling", "ancestor_limit")
 # Known only of programs in certain languages: sets that are held back need not have them.
 LANGUAGE_CAUSES = ("allocator_retention", "does_not_fit", "direct_buffers", "thread_stacks", "metaspace")
@@ -75,3 +76,9 @@ def read_runs(split="all", substrings=()):
         raise ValueError(f"{LABELS}: a name twice")
     return [run for run in runs if run.split in OF_OPTION[split] and
             (not substrings or any(s in run.name for s in substrings))]
+
+
+def read_answers():
+    """{name: (words of a right answer, patterns of a wrong one)}"""
+    rows = [line.rstrip("\n").split("\t") for line in fileio.lines(ANSWERS) if not line.startswith("#")]
+    return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}

@@ -11,6 +11,11 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench"))
+
+import corpus_names  # noqa: E402
+import corpus_table  # noqa: E402
+
 MAX_SHOWN = 3  # of the places where one field differs
 BATCH = 50
 
@@ -114,6 +119,36 @@ def causes(texts):
     return {os.path.dirname(name): text.split(" ", 1)[0] for name, text in texts.items() if name.endswith("/judged.txt")}
 
 
+def judged(text):
+    """(cause, answer) of a judged.txt: a line of the verdict, one of the sentence, one of the culprit if there is one."""
+    lines = text.split("\n")
+    culprit = next((line.removeprefix("  culprit: ") for line in lines if line.startswith("  culprit: ")), None)
+    return lines[0].split(" ", 1)[0], {"sentence": lines[1] if len(lines) > 1 else "", "culprit": culprit and {"code": culprit}}
+
+
+def marks(texts, runs, words):
+    """{name of a labelled run: (whether the cause is right, how it names who did it)}"""
+    given = {}
+    for name, text in texts.items():
+        run = runs.get(os.path.dirname(name)) if name.endswith("/judged.txt") else None
+        if run:
+            cause, answer = judged(text)
+            named = "named " + (corpus_names.score(answer, *words[run.name]) if run.name in words else "not asked")
+            given[run.name] = ("cause right" if cause in run.expected else "cause WRONG", named)
+    return given
+
+
+def marks_lines(old, new):
+    """Of incidents whose label is known, what the two builds get right, and each that moved."""
+    runs, words = {run.name: run for run in corpus_table.read_runs("all")}, corpus_table.read_answers()
+    a, b = marks(old, runs, words), marks(new, runs, words)
+    lines = []
+    for title, given in (("before", a), ("now", b)):
+        counts = collections.Counter(mark for pair in given.values() for mark in pair)
+        lines.append(f"{len(given)} labelled runs {title}: " + ", ".join(f"{mark} {count}" for mark, count in sorted(counts.items())))
+    return lines + [f"  {name}: {', '.join(a[name])} -> {', '.join(b[name])}" for name in sorted(a.keys() & b.keys()) if a[name] != b[name]]
+
+
 def verdict(found, expected):
     """(lines to print, whether it is as expected)"""
     matched, lines, is_good = set(), [], True
@@ -146,6 +181,7 @@ def main(kept, old_program, new_program, out, expected):
           f"{len(before) - nobody[0]} of {len(before)}, now in {len(now) - nobody[1]} of {len(now)}")
     for (a, b), count in moved.most_common():
         print(f"  {count} x {a} -> {b}")
+    print("\n".join(marks_lines(old, new)))
     return 0 if is_good else 1
 
 

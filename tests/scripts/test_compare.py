@@ -51,6 +51,15 @@ class Compare(unittest.TestCase):
         change(changed)
         return self.said({"incident_json": json.dumps(JSON)}, {"incident_json": json.dumps(changed)}, expected)
 
+    def test_both_builds_are_scored_where_it_is_known_what_is_right(self):
+        file = "py-cache-by-url/judged.txt"
+        old = {file: "undersized 0.50\n  The limit is too small.\n", "other/judged.txt": "leak 0.90\n  It leaks.\n"}
+        new = {file: "leak 0.90 spike=0.20\n  Memory leak in shop: RENDERED grows.\n  culprit: render_page (app.py:3) \n"}
+        self.assertEqual(compare.marks_lines(old, new), ["1 labelled runs before: cause WRONG 1, named nobody 1", "1 labelled runs now: cause right 1, named right 1",
+                                                         "  py-cache-by-url: cause WRONG, named nobody -> cause right, named right"])
+        blamed = {file: "leak 0.90\n  Memory leak in shop: about 9 MiB.\n  culprit: log_request (app.py:9) \n"}
+        self.assertEqual(compare.marks_lines(blamed, blamed)[0], "1 labelled runs before: cause right 1, named WRONG 1")
+
     def test_the_same_is_no_difference(self):
         self.assertEqual(self.of_json(lambda _: None)[0], 0)
 

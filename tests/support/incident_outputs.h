@@ -61,7 +61,10 @@ inline std::string judged_anew(Incident incident) {
   if (verdict) {
     for (const auto& other : verdict->also) text += fmt::format(" {}={:.2f}", other.cause, other.confidence);
   }
-  return text + "\n  " + (incident.answer ? incident.answer->sentence : "") + "\n";
+  text += "\n  " + (incident.answer ? incident.answer->sentence : "") + "\n";
+  if (!incident.answer || !incident.answer->culprit) return text;
+  const auto& culprit = *incident.answer->culprit;
+  return text + fmt::format("  culprit: {} {}\n", culprit.code, fmt::join(culprit.path, " "));
 }
 
 // What is stored of an incident that a recording gave: no file of evidence is there.

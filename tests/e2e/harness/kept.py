@@ -59,9 +59,13 @@ def keep_incidents(incidents, test):
             continue  # being written, or a test's own damage
         if not is_of(test, path):
             continue
-        target = os.path.join(DIRECTORY, "incidents", name.replace(test.prefix, "test-"))
-        os.makedirs(target, exist_ok=True)
-        for file in os.listdir(source):
-            its = os.path.join(source, file)
-            if os.path.isfile(its) and not os.path.islink(its) and os.path.getsize(its) <= MAX_FILE:
-                fileio.write(os.path.join(target, file), anonymous(fileio.read_bytes(its), test))
+        copy(source, os.path.join(DIRECTORY, "incidents", name.replace(test.prefix, "test-")), test)
+
+
+def copy(source, target, test):
+    """An incident without large files and without the names of this machine. test: what has a scratch and a prefix."""
+    os.makedirs(target, exist_ok=True)
+    for file in os.listdir(source):
+        its = os.path.join(source, file)
+        if os.path.isfile(its) and not os.path.islink(its) and os.path.getsize(its) <= MAX_FILE:
+            fileio.write(os.path.join(target, file), anonymous(fileio.read_bytes(its), test))
