@@ -83,11 +83,16 @@ check_host() {
   unshare -n true 2>/dev/null || die "this kernel or container refuses a network namespace (unshare -n)"
 }
 
+# Each tenth of "[7/84] Building ..."
+show_progress() {
+  awk -F '[][/]' '/^\[[0-9]+\/[0-9]+\]/ && $3 > 0 && int($2 * 10 / $3) > tenth { tenth = int($2 * 10 / $3); printf "    %d of %d\n", $2, $3; fflush() }'
+}
+
 build() {
   say "Building (the first time takes a few minutes)"
   export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
   if ! { cmake -S "$tree" --preset release -B "$build_dir" &&
-    cmake --build "$build_dir" --target oomwitness -j "$(nproc)"; } >"$work/build.log" 2>&1; then
+    cmake --build "$build_dir" --target oomwitness -j "$(nproc)"; } 2>&1 | tee "$work/build.log" | show_progress; then
     tail -n 30 "$work/build.log" >&2
     die "the build failed"
   fi

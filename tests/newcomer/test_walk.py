@@ -95,7 +95,7 @@ class Walk(BrowserCase, E2eTest):
     def check_top(self, top):
         self.assertEqual(top.returncode, 0, top)
         if re.search("^Type: (growth|inuse_space)$", top.stdout, re.MULTILINE):
-            self.assertRegex(top.stdout, r"\ABy the program's own code nearest to the allocation:\n|\n# no stack has the program's own code")
+            self.assertRegex(top.stdout, r"\ABy the program's own code nearest to the allocation:\n|\n# no stack shows the program's own code")
 
     def check_living(self, pid):
         """A process that grows: its figures may be of two moments."""

@@ -9,6 +9,7 @@
 
 #include "analyses/holders_document.h"
 #include "facts/component_group.h"
+#include "facts/operation.h"
 #include "pprof/codec.h"
 #include "runtimes/go/binary.h"
 #include "runtimes/go/retention/goroutine_counts.h"
@@ -38,6 +39,51 @@ Result<GoProgram> open_program(const AnalysisSubject& subject) {
   const auto n = subject.memory.read_some(*binary.variables.rate + program.load_bias, bytes);
   if (n && *n == sizeof rate && rate > 0) program.rate = static_cast<double>(rate);
   return program;
+}
+
+// The qualified names in a root's or an object's text.
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view kBetween = " ,{}[]*~>";
+  std::vector<std::string> words;
+  for (std::size_t at = text.find_first_not_of(kBetween); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kBetween, end);
+  }
+  return words;
+}
+
+bool is_own_name(std::string_view word) {
+  return word.find('.') != std::string_view::npos && role_of(word) != FrameRole::kStandard;
+}
+
+bool has_own_name(std::string_view text) { return std::ranges::any_of(words_of(text), is_own_name); }
+
+// What every web service's handlers hang on. Names within another type's are without the path.
+bool is_of_http(const HolderStep& step) {
+  return std::ranges::any_of(words_of(step.object), [](const std::string& word) {
+    return word.starts_with("net/http.") || word.starts_with("http.");
+  });
+}
+
+// Where the standard library keeps it, in every program alike: a goroutine that stands in its code, whoever began it; a
+// variable of its own; its timers.
+bool is_standard_root(const std::string& root) {
+  constexpr std::string_view kIn = " in ";
+  const std::size_t in = root.rfind(kIn);
+  return !has_own_name(in == std::string::npos ? root : root.substr(in + kIn.size()));
+}
+
+// "main.App (its method handleTrack)" of "closure main.(*App).handleTrack-fm", which is made of an object and a method
+// of its type; "" = another one.
+std::string receiver_of(const std::string& object) {
+  constexpr std::string_view kClosure = "closure ", kEnd = "-fm", kOpen = ".(*", kClose = ").";
+  if (!object.starts_with(kClosure) || !object.ends_with(kEnd)) return "";
+  const std::string name = object.substr(kClosure.size(), object.size() - kClosure.size() - kEnd.size());
+  const std::size_t open = name.find(kOpen), close = name.find(kClose, open);
+  if (close == std::string::npos) return "";
+  const std::string type = name.substr(0, open) + "." + name.substr(open + kOpen.size(), close - open - kOpen.size());
+  return fmt::format("{} (its method {})", type, name.substr(close + kClose.size()));
 }
 
 std::string step_text(const HolderStep& step) {
@@ -174,25 +220,34 @@ std::string without_paths(std::string_view text) {
 }
 
 std::vector<std::string> chain_of(const Holder& holder) {
-  std::vector<std::string> chain = {without_paths(holder.root)};
-  for (const HolderStep& step : holder.steps) {
-    if (chain.size() == HeapAnalysed::kMaxChain) break;
-    chain.push_back(step_text(step));
+  std::string first = holder.root;
+  auto step = holder.steps.begin();
+  if (is_standard_root(holder.root)) {
+    const auto behind_http = std::find_if(holder.steps.rbegin(), holder.steps.rend(), is_of_http).base();
+    const auto has_own = [](const HolderStep& one) { return has_own_name(one.object); };
+    auto own = std::find_if(behind_http, holder.steps.end(), has_own);
+    if (own == holder.steps.end()) own = std::find_if(step, own, has_own);
+    if (own != holder.steps.end()) {
+      step = own + 1;
+      const std::string receiver = receiver_of(own->object);
+      const bool is_next = !receiver.empty() && step != holder.steps.end() && step->object.starts_with('?');
+      if (is_next) ++step;
+      first = is_next ? receiver : own->object;
+    }
   }
+  std::vector<std::string> chain = {without_paths(first)};
+  for (; step != holder.steps.end() && chain.size() < HeapAnalysed::kMaxChain; ++step)
+    chain.push_back(step_text(*step));
   return chain;
 }
 
 std::string component_in(const std::vector<std::string>& texts) {
   std::string helper;
   for (const std::string& text : texts) {
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t begin = text.find_first_not_of(" ,{}[]*~>", at);
-      if (begin == std::string::npos) break;
-      const std::size_t end = std::min(text.find_first_of(" ,{}[]*~>", begin), text.size());
-      const pprof::Group group = component_group_of(text.substr(begin, end - begin));
+    for (const std::string& word : words_of(text)) {
+      const pprof::Group group = component_group_of(word);
       if (!group.name.empty() && !group.is_helper) return group.name;
       if (!group.name.empty() && helper.empty()) helper = group.name;
-      at = end;
     }
   }
   return helper;

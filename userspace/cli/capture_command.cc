@@ -37,8 +37,9 @@ std::optional<int> capture_contents(const CommandLine& line, const Config& confi
   }
   if (contents->profile.empty()) return std::nullopt;
   if (Result<> written = write_output(path, contents->profile); !written.has_value()) return report(written.error());
-  fmt::print(message_stream(path), "{}: what fills pid {} ({}), since it has no heap profile ({})\noomwitness top {}\n",
-             path, contents->pid, to_string(contents->found.of), why_no_profile, path);
+  fmt::print(message_stream(path), "{}: what {} pid {} ({}), since it has no heap profile ({})\noomwitness top {}\n",
+             path, contents->found.of == RuntimeKind::kGo ? "keeps the heap of" : "fills", contents->pid,
+             to_string(contents->found.of), why_no_profile, path);
   return kOk;
 }
 
@@ -68,15 +69,9 @@ int capture_command(const CommandLine& line, const Config& config) {
   const CaptureFinished& finished = outcome->finished;
   if (finished.result != CaptureResult::kOk) {
     const std::string why = fmt::format("{}: {}", to_string(finished.reason), printable(finished.detail, 512));
-    // A file of a Go program is to be a heap profile, and nothing else in its place.
-    const bool may_be_contents = line.output_path.empty() || finished.of != RuntimeKind::kGo;
-    if (may_be_contents) {
-      if (const auto done = capture_contents(line, config, why)) return *done;
-    }
-    const char* const instead =
-        finished.of == RuntimeKind::kGo && !line.output_path.empty() ? "; without -o: who keeps its heap" : "";
+    if (const auto done = capture_contents(line, config, why)) return *done;
     return report(Error{::geteuid() == 0 ? ErrorCode::kUnavailable : ErrorCode::kPermission,
-                        fmt::format("no profile of pid {}: {}{}", finished.process.pid, why, instead)});
+                        fmt::format("no profile of pid {}: {}", finished.process.pid, why)});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
   constexpr std::uint64_t kMaxBytes = 256u << 20;  // the most that the endpoint's configured limit may be

@@ -35,8 +35,10 @@ Result<ProcessContents> read_process_contents(const Config& config, const Captur
     if (!answer || !*answer) continue;
     ProcessContents contents{targets.front().process.pid, std::move((*answer)->heap), ""};
     contents.found.of = heap_analyses()[row].of;
-    if (const auto& file = (*answer)->files.front()) {
-      ASSIGN_OR_RETURN(contents.profile, file->read(kMaxProfile));
+    const auto& names = heap_analyses()[row].file_names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == nullptr || !(*answer)->files[i] || !std::string_view(names[i]).ends_with(".pb.gz")) continue;
+      ASSIGN_OR_RETURN(contents.profile, (*answer)->files[i]->read(kMaxProfile));
     }
     return contents;
   }

@@ -111,14 +111,14 @@ std::string place_text(std::optional<CgroupId> cgroup, const RunOptions::PlaceOf
 }
 
 // Prints what was left out before, then the event's own line if its container has one left.
-void print_event(const Event& event, const RunOptions::PlaceOf& place_of, LineBudget& lines, Console& console,
-                 const Clock& clock) {
+void print_event(const Event& event, const RunOptions::PlaceOf& place_of, LineBudget& lines, Repeats& repeats,
+                 Console& console, const Clock& clock) {
   const MonotonicTime now = clock.now();
   for (const LineBudget::LeftOut& left_out : lines.left_out(now)) {
     console.print(left_out_line(place_text(left_out.cgroup, place_of), left_out.lines, clock.wall_of(now)),
                   log::Level::kWarn);
   }
-  if (!is_worth_a_line(event)) return;
+  if (!is_worth_a_line(event) || repeats.is_repeat(event)) return;
   const std::optional<CgroupId> cgroup = cgroup_of_line(event);
   if (cgroup && !lines.take(*cgroup, std::holds_alternative<OomKill>(event), now)) return;
   if (auto text = event_line(event, place_text(cgroup, place_of), clock.wall_of(time_of(event)))) {
@@ -131,9 +131,9 @@ RunOptions make_options(const CommandLine& line, Console& console, LineBudget& l
   options.record_path = line.record_path;
   options.standby = line.standby;
   // The stream of JSON is for programs, which get every event.
-  options.on_event = [json = line.json, &console, &lines, &clock](const Event& event,
-                                                                  const RunOptions::PlaceOf& place_of) {
-    if (!json) return print_event(event, place_of, lines, console, clock);
+  options.on_event = [json = line.json, &console, &lines, &clock, repeats = Repeats()](
+                         const Event& event, const RunOptions::PlaceOf& place_of) mutable {
+    if (!json) return print_event(event, place_of, lines, repeats, console, clock);
     if (is_worth_a_line(event)) console.print(to_json_line(event));
   };
   options.print_line = [&console](std::string text) { return console.print(std::move(text)); };

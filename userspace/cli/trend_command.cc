@@ -115,8 +115,9 @@ void print_findings(const TrendFindings& findings) {
   fmt::print("\n{} readings {} in {:.0f} s; {} {}, {} of them worth a test\n", report.readings,
              is_go ? "with a collection between them" : "with a change between them", report.span_seconds,
              report.sites_seen, sites, report.sites_tested);
-  fmt::print("whole {}: {}, {}/s\n", is_go ? "heap" : "process", to_string(report.whole.judgement),
-             human_signed_bytes(report.whole.slope));
+  std::string judgement(to_string(report.whole.judgement));
+  std::ranges::replace(judgement, '_', ' ');
+  fmt::print("whole {}: {}, {}/s\n", is_go ? "heap" : "process", judgement, human_signed_bytes(report.whole.slope));
   if (report.suspects.empty()) fmt::print("no {} is suspected of a leak\n", is_go ? "call site" : "name");
   if (report.is_undecided) fmt::print("too few readings for so many {}: more of them will tell\n", sites);
   if (!report.suspects.empty()) {

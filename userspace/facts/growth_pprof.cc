@@ -122,7 +122,7 @@ pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time, const Opera
       fmt::format("oomwitness: pid={} grown_bytes={} samples={} lost={}", profile.process.pid, profile.grown_bytes,
                   profile.samples, profile.lost)};
   if (!encoder.has_own_code && !file.samples.empty()) {
-    file.comments.push_back("no stack has the program's own code: a collector or the runtime touched the memory first");
+    file.comments.push_back("no stack shows the program's own code");
   }
   for (std::size_t i = 0; i < std::min(profile.notes.size(), GrowthProfile::kMaxNotes); ++i) {
     file.comments.push_back(printable(profile.notes[i], GrowthProfile::kMaxText));

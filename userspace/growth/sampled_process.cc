@@ -25,7 +25,7 @@ namespace {
 using growth::CodeHits, growth::JobRange, growth::Sample;
 using growth::kMaxAnswerBytes, growth::kMaxCodeFiles, growth::kMaxRanges, growth::kMaxRecordBytes;
 
-constexpr std::size_t kMaxOpenFiles = 32;                    // of one process
+constexpr std::size_t kMaxOpenFiles = 64;                    // of one process
 constexpr Nanoseconds kJobTime = std::chrono::seconds(8);    // a batch takes milliseconds on an idle machine
 constexpr Nanoseconds kPatience = std::chrono::seconds(12);  // with a start of the reader
 
@@ -69,14 +69,29 @@ struct SampledProcess::Impl {
     const auto text = read_file_at(process.dir_fd(), "maps", MemoryMap::kMaxText);
     if (!text || text->empty()) return;
     map = MemoryMap::parse(*text);
+    std::vector<const Mapping*> wanted;
     bool is_java = false;
     for (const Mapping& mapping : map->mappings()) {
-      if (!mapping.is_executable || !mapping.has_file()) continue;
-      open_file(mapping);
-      is_java = is_java || mapping.file_name() == "libjvm.so";
+      if (mapping.is_executable && mapping.has_file()) wanted.push_back(&mapping);
+      is_java = is_java || (mapping.is_executable && mapping.file_name() == "libjvm.so");
     }
+    // Most stacks go through the largest: an interpreter that is a library lies anywhere among a hundred modules.
+    std::ranges::stable_sort(wanted, std::greater(), [](const Mapping* one) { return one->end - one->begin; });
     for (const Mapping& mapping : map->mappings()) {
-      if (is_java && is_class_archive(mapping)) open_file(mapping);
+      if (is_java && is_class_archive(mapping)) wanted.insert(wanted.begin(), &mapping);
+    }
+    for (const Mapping* mapping : wanted) open_file(*mapping);
+  }
+
+  // Those that samples point into, where others took their places.
+  void open_files_of(const std::vector<CodeHits>& hits) {
+    std::set<FileKey> wanted;
+    for (const CodeHits& hit : hits) wanted.insert(key_of(*hit.mapping));
+    for (const CodeHits& hit : hits) {
+      if (!hit.mapping->has_file() || files.contains(key_of(*hit.mapping))) continue;
+      const auto unused = std::ranges::find_if(files, [&](const auto& file) { return !wanted.contains(file.first); });
+      if (files.size() >= kMaxOpenFiles && unused != files.end()) files.erase(unused);
+      open_file(*hit.mapping);
     }
   }
 
@@ -106,9 +121,8 @@ struct SampledProcess::Impl {
   PythonLayout python;
 };
 
-// The files that most words point into; a job takes kMaxCodeFiles of them.
+// The files that most words point into, which come first; a job takes kMaxCodeFiles of them.
 SampledProcess::Impl::Job SampledProcess::Impl::job_for(std::vector<CodeHits> hits) const {
-  std::ranges::stable_sort(hits, std::greater(), &CodeHits::hits);
   if (hits.size() > kMaxRanges) hits.resize(kMaxRanges);
   Job job;
   std::map<FileKey, std::uint64_t> numbers;
@@ -181,7 +195,10 @@ Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records
     if (!lease) return fail(ErrorCode::kLimit, "others have all the memory");
   }
   impl_->read_maps();
-  const Impl::Job job = impl_->job_for(code_hits(*impl_->map, samples));
+  std::vector<CodeHits> hits = code_hits(*impl_->map, samples);
+  std::ranges::stable_sort(hits, std::greater(), &CodeHits::hits);
+  impl_->open_files_of(hits);
+  const Impl::Job job = impl_->job_for(std::move(hits));
   if (job.has_run_time_code && !impl_->perf_map.is_valid())
     impl_->perf_map = growth::open_perf_map(impl_->process.dir_fd());
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));

@@ -13,6 +13,7 @@ namespace {
 using go::retention::Holder, go::retention::Holders;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 Holders found() {
   Holders found;
@@ -34,6 +35,33 @@ TEST(GoAnalysis, chain_is_without_import_paths) {
   EXPECT_THAT(chain_of(found().holders[0]),
               ElementsAre("goroutine batchprocessor.(*shard).start.func1", ".batch -> *batchprocessor.batchTraces",
                           ".next -> main.node (list)"));
+}
+
+// Every web service's handlers hang on its server: what is the program's own begins behind it.
+TEST(GoAnalysis, a_chain_through_the_standard_library_begins_at_the_programs_own_code) {
+  Holder holder;
+  holder.root = "goroutine main.main in net/http.(*Server).Serve";
+  holder.steps = {{"", "net/http.Server"},
+                  {".Handler", "net/http.ServeMux"},
+                  {".m", "map[string]http.muxEntry"},
+                  {"", "closure example.org/shop/web.(*App).track-fm"},
+                  {"", "?48"},
+                  {"", "?1024", 0.9, true}};
+  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> ?1024 (list)"));
+  holder.steps.insert(holder.steps.begin() + 1, {".Handler", "closure main.logged.func1"});
+  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> ?1024 (list)"))
+      << "middleware is before";
+  holder.steps.resize(5);
+  EXPECT_THAT(chain_of(holder), ElementsAre("closure web.(*App).track-fm"));
+  for (const char* own : {"goroutine net/http.(*Server).Serve in main.(*App).track", "global main.routes"}) {
+    holder.root = own;
+    EXPECT_EQ(chain_of(holder).size(), 6u) << own;
+  }
+  holder.steps.resize(4);
+  holder.root = "global net/http.DefaultServeMux";
+  EXPECT_EQ(chain_of(holder).front(), "closure main.logged.func1") << "nothing of its own is behind";
+  holder.steps.erase(holder.steps.begin() + 1);
+  EXPECT_THAT(chain_of(holder), SizeIs(4)) << "nothing of its own is on the way";
 }
 
 TEST(GoAnalysis, component_is_the_first_that_is_no_helper) {

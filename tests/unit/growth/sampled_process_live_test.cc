@@ -95,6 +95,35 @@ TEST_F(SampledProcessTest, c_program_when_dead_is_named_to_its_first_frame) {
   EXPECT_EQ(names_.back(), "_start");
 }
 
+// As an interpreter that is a library has it: large, beside the modules that it loads later, which lie before it.
+TEST_F(SampledProcessTest, code_of_a_library_is_named_however_many_others_are_mapped) {
+  (void)directory_.write("own.c",
+                         std::string(kC) + "int run(int n) { return main(n, 0); } __asm__(\".skip 100000, 0x90\");");
+  (void)directory_.write("a.c", R"(
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int run(int n);
+int main(void) {
+  char name[4096];
+  for (int i = 0; i < 100; ++i) {
+    sprintf(name, "%s/module%d", PLACE, i);
+    int file = open(name, O_RDWR | O_CREAT, 0700);
+    if (ftruncate(file, 4096) != 0) return 1;
+    mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    close(file);
+  }
+  return run(1);
+}
+)");
+  build("gcc -O2 -fPIC -shared -Dmain=entered -o libown.so own.c");
+  build("gcc -O2 -include unistd.h -DPLACE=\\\"$PWD\\\" -o a a.c -L. -lown -Wl,-rpath,$PWD");
+  start();
+  ASSERT_NO_FATAL_FAILURE(unwind());
+  EXPECT_THAT(names_, testing::IsSupersetOf({"wait_here", "grow_cache", "handle_report"}));
+  EXPECT_TRUE(is_complete()) << testing::PrintToString(names_);
+}
+
 TEST_F(SampledProcessTest, frames_when_of_the_c_library_are_marked_and_those_of_the_program_are_not) {
   build_c("");
   start();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace oomw::cli {
 
 Announced::News Announced::note(const Incident& incident, bool is_revision) {
@@ -20,6 +22,26 @@ Announced::News Announced::note(const Incident& incident, bool is_revision) {
   last_.push_front(std::move(now));
   if (last_.size() > kMaxRemembered) last_.pop_back();
   return News::kFirst;
+}
+
+bool Repeats::is_repeat(const Event& event) {
+  Said now;
+  if (const auto* capture = std::get_if<CaptureFinished>(&event); capture && capture->reason != CaptureReason::kNone) {
+    now = {fmt::format("{} {} {}", capture->process.pid, to_string(capture->method), to_string(capture->reason)), 0};
+  } else if (const auto* growth = std::get_if<GrowthProfile>(&event)) {
+    now = {fmt::format("{} {}", growth->process.pid, growth->started.ns), growth->grown_bytes};
+  } else {
+    return false;
+  }
+  const auto before = std::ranges::find(last_, now.what, &Said::what);
+  if (before == last_.end()) {
+    last_.push_front(std::move(now));
+    if (last_.size() > Announced::kMaxRemembered) last_.pop_back();
+    return false;
+  }
+  if (now.bytes <= before->bytes + before->bytes / 2) return true;
+  before->bytes = now.bytes;
+  return false;
 }
 
 }  // namespace oomw::cli

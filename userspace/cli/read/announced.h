@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <string>
 
+#include "events/event.h"
 #include "incident/incident.h"
 
 namespace oomw::cli {
@@ -29,6 +31,20 @@ class Announced {
     std::string id, cause, culprit;
   };
   std::list<Answered> last_;  // newest first
+};
+
+// Which events only say again what was said of their process: a capture that fails, or is not taken, for the reason of
+// the one before; growth that is not half as much again. Bounded like Announced.
+class Repeats {
+ public:
+  [[nodiscard]] bool is_repeat(const Event& event);
+
+ private:
+  struct Said {
+    std::string what;  // of whom, and why
+    std::uint64_t bytes;
+  };
+  std::list<Said> last_;  // newest first
 };
 
 }  // namespace oomw::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,8 +9,11 @@
 #include "cli/read/foreign_file.h"
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
+#include "facts/contents_pprof.h"
 #include "facts/heap_sites.h"
 #include "facts/operation_profile.h"
+#include "pprof/frame_names.h"
+#include "pprof/growth_text.h"
 #include "pprof/regroup.h"
 #include "pprof/top.h"
 #include "verdict/shell_word.h"
@@ -32,6 +36,24 @@ std::string own_code_text(const pprof::Profile& profile, const CommandLine& line
   return text.empty() ? "" : "By the program's own code nearest to the allocation:\n" + text + "\n";
 }
 
+// Who keeps a heap is in whole stacks: their innermost frames alone are types. "" for other profiles.
+std::string held_text(const pprof::Profile& profile, const CommandLine& line) {
+  if (profile.type_index(kHeldType) != 0 || line.group_by != "function") return "";
+  pprof::FrameNames names;
+  const auto locations = names.add(profile);
+  const std::int64_t total = std::max<std::int64_t>(profile.total(0), 1);
+  std::string text = "By who keeps it, from the root:\n";
+  for (std::size_t i = 0; i < std::min(profile.samples.size(), line.rows); ++i) {
+    const std::int64_t bytes = profile.samples[i].values.empty() ? 0 : profile.samples[i].values.front();
+    text += fmt::format("{:>10} {:>6.2f}% ", pprof::amount(bytes, "bytes"),
+                        100.0 * static_cast<double>(bytes) / static_cast<double>(total));
+    const auto stack = pprof::FrameNames::stack_of(profile.samples[i], locations);
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) text += " " + printable(names.name(*frame));
+    text += "\n";
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 int top_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
@@ -42,11 +64,11 @@ int top_command(const CommandLine& line, const std::string& data_dir, const Oper
   if (!line.sample_type.empty() && profile.type_index(line.sample_type) < 0) {
     return report(Error{ErrorCode::kInvalid, line.input_path + ": no sample type '" + line.sample_type + "'"});
   }
-  const std::string own_code = own_code_text(profile, line, patterns);
+  const std::string first = own_code_text(profile, line, patterns) + held_text(profile, line);
   if (line.group_by == "module") profile = pprof::regrouped_by_module(std::move(profile));
   if (line.group_by == "operation") profile = summed_by_operation(std::move(profile), patterns);
-  fmt::print("{}{}", own_code, pprof::to_text(pprof::top(profile, line.sample_type), line.rows));
-  if (line.sample_type.empty() && profile.type_index("held") >= 0) {
+  fmt::print("{}{}", first, pprof::to_text(pprof::top(profile, line.sample_type), line.rows));
+  if (line.sample_type.empty() && profile.type_index(kHeldType) > 0) {
     fmt::print("# who keeps it: oomwitness top{} --type held{}\n",
                line.input_path.empty() ? "" : " " + shell_word(line.input_path), place_options(line));
   }

@@ -43,5 +43,30 @@ TEST(Announced, those_that_were_announced_last_are_remembered) {
   EXPECT_EQ(announced.note(answered("1", "spike"), true), News::kChanged);
 }
 
+TEST(Repeats, the_same_reason_of_the_same_process_is_said_once) {
+  Repeats repeats;
+  CaptureFinished capture;
+  capture.process = {7, 1};
+  EXPECT_FALSE(repeats.is_repeat(capture)) << "one that succeeded";
+  EXPECT_FALSE(repeats.is_repeat(capture));
+  capture.reason = CaptureReason::kNoEndpoint;
+  EXPECT_FALSE(repeats.is_repeat(capture));
+  EXPECT_TRUE(repeats.is_repeat(capture));
+  capture.reason = CaptureReason::kTimeout;
+  EXPECT_FALSE(repeats.is_repeat(capture));
+  capture.process.pid = 8;
+  EXPECT_FALSE(repeats.is_repeat(capture));
+}
+
+TEST(Repeats, growth_is_news_when_it_is_half_as_much_again) {
+  Repeats repeats;
+  GrowthProfile growth;
+  std::vector<std::uint64_t> said;
+  for (growth.grown_bytes = 10; growth.grown_bytes <= 40; growth.grown_bytes += 5) {
+    if (!repeats.is_repeat(growth)) said.push_back(growth.grown_bytes);
+  }
+  EXPECT_EQ(said, (std::vector<std::uint64_t>{10, 20, 35}));
+}
+
 }  // namespace
 }  // namespace oomw::cli

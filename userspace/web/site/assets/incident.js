@@ -104,10 +104,13 @@ function captures(incident, path) {
     { name: 'Heap in use', number: true, cell: (c) => bytes(c.inuse_bytes) }, { name: 'Profile', cell: (c) => file(c) || '–' }], rows);
 }
 
-const others = (context, id) => context.others.length > 0 && table('Previous kills', [
+// The earlier of two kills first: what the later one held more is what a reader looks for.
+const compared = (...two) => new URLSearchParams(Object.fromEntries(two.sort((a, b) => (a.time < b.time ? -1 : 1)).map((one, i) => ['ab'[i], one.id])));
+
+const others = (context, incident) => context.others.length > 0 && table('Other kills', [
   { name: 'When', cell: (o) => h('a', { href: incidentPath(o.id) }, age(o.time)) }, { name: 'Pod', cell: (o) => o.pod || o.name }, { name: 'Cause', cell: (o) => words(o.cause) },
   { name: 'Limit', number: true, cell: (o) => bytes(o.limit_bytes) },
-  { name: '', cell: (o) => o.comparable && h('a', { href: `/compare?a=${encodeURIComponent(o.id)}&b=${encodeURIComponent(id)}` }, 'compare') }], context.others);
+  { name: '', cell: (o) => o.comparable && h('a', { href: `/compare?${compared(o, incident)}` }, 'compare') }], context.others);
 
 function why(incident) {
   const verdict = incident.verdict;
@@ -142,7 +145,7 @@ export async function start([id]) {
     buttons(context.profiles, path), figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident, path)),
     section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), context.goroutines_matter && section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
-    section('Other kills of this workload', others(context, id)),
+    section('Other kills of this workload', others(context, incident)),
     section('Next steps', steps(context), h('p', {}, 'All of it, in a terminal:'), command(`oomwitness show ${context.directory} --full`)),
     section('Files', h('ul', { class: 'files' }, context.files.map((f) => h('li', {}, h('a', { href: `${path}/files/${encodeURIComponent(f.name)}` }, f.name), ` ${bytes(f.bytes)}`)))),
     (incident.notes || []).length > 0 && h('details', {}, h('summary', {}, `${incident.notes.length} notes on what is not known`), h('ul', {}, incident.notes.map((note) => h('li', {}, note)))));
