@@ -80,7 +80,7 @@ class Newcomer(E2eTest):
         self.assertTrue(run_cli("incidents", "--data-dir", empty).stdout.startswith(f"no incidents in {empty}/incidents\nIs the daemon"))
         self.assertIn(f"no incident latest: there are none in {empty}/incidents", run_cli("show", "latest", "--data-dir", empty).stderr)
         data, _ = self.kept()
-        self.assertIn(f"no incident nope in {data}/incidents; \"oomwitness incidents\" lists what is there",
+        self.assertIn(f"no incident nope in {data}/incidents; what is there: oomwitness incidents --data-dir {data}\n",
                       run_cli("show", "nope", "--data-dir", data).stderr)
 
     def test_what_cannot_be_had_says_why(self):

@@ -59,6 +59,7 @@ void MemoryModel::on(const OomKill& e) {
   if (!e.owner_cgroup || !e.owner_usage_bytes) return;
   if (CgroupState* owner = cgroup_for(e.owner_cgroup)) {
     note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);
+    owner->growth_bytes_per_second.reset();  // of what is dead
   }
 }
 

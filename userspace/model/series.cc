@@ -95,7 +95,10 @@ std::optional<double> Series::growth_bytes_per_second(Nanoseconds window) const 
   const std::int64_t window_ms = window.count() / kNanosecondsPerMs;
   const std::int64_t last_ms = packed_.back().ms;
   std::size_t first = packed_.size() - 1;
-  while (first > 0 && last_ms - packed_[first].ms < std::max(window_ms, kMinGrowthSpanMs)) --first;
+  const auto has_fallen = [&](std::size_t i) { return packed_[i].usage_kib < packed_[i - 1].usage_kib / 2; };
+  while (first > 0 && last_ms - packed_[first].ms < std::max(window_ms, kMinGrowthSpanMs) && !has_fallen(first)) {
+    --first;
+  }
   if (last_ms - packed_[first].ms < kMinGrowthSpanMs) return std::nullopt;
 
   const double count = static_cast<double>(packed_.size() - first);

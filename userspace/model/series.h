@@ -31,8 +31,8 @@ class Series {
   [[nodiscard]] std::size_t size() const { return packed_.size(); }
   [[nodiscard]] bool empty() const { return packed_.empty(); }
 
-  // Bytes per second over the newest points spanning at least `window` (least squares);
-  // nullopt with fewer than two points or less than 10 ms between first and last.
+  // Bytes per second over the newest points spanning at least `window` (least squares), none from before a fall by half
+  // (a kill); nullopt with fewer than two points or less than 10 ms between first and last.
   [[nodiscard]] std::optional<double> growth_bytes_per_second(Nanoseconds window) const;
 
  private:

@@ -158,8 +158,8 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
 }
 
 // An exact name comes first, then what begins with `what`, then what has it anywhere. Of several those of the container
-// or pod of just that name, and of these the newest, since the kills of a crash loop share a name. "shop/cart-7d9f/web", as lists show the place, is part of a name too: there its
-// slashes are dashes.
+// or pod of just that name, and of these the newest, since the kills of a crash loop share a name.
+// "shop/cart-7d9f/web", as lists show the place, is part of a name too: there its slashes are dashes.
 Result<std::string> IncidentReader::find(const std::string& what) const {
   auto found = names({});
   if (!found) return tl::make_unexpected(std::move(found).error().with_context("no incident " + printable(what)));
@@ -179,8 +179,8 @@ Result<std::string> IncidentReader::find(const std::string& what) const {
   }
   std::vector<std::string>& matches = starts.empty() ? parts : starts;
   if (matches.empty() || what.empty()) {
-    return fail(ErrorCode::kNotFound,
-                "no incident " + printable(what) + " in " + root_ + "; \"oomwitness incidents\" lists what is there");
+    return fail(ErrorCode::kNotFound, "no incident " + printable(what) + " in " + root_ +
+                                          "; what is there: oomwitness incidents --data-dir " + parent_path(root_));
   }
   if (matches.size() > 1) keep_those_of(root_, what, matches);
   if (matches.size() > 1) {

@@ -180,8 +180,10 @@ TEST(PrometheusText, kills_have_their_labels) {
 TEST(PrometheusText, living_container_has_a_kill_counter_at_zero_so_that_increase_sees_its_first) {
   MetricsSnapshot snapshot;
   snapshot.containers.push_back(make_container("a"));
-  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot),
-                         "oomwitness_oom_kills_total" + labels_of("ns", "p", "a") + R"(,scope="container"})", "0"));
+  const std::string name = "oomwitness_oom_kills_total" + labels_of("ns", "p", "a") + R"(,scope="container"})";
+  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot), name, "0"));
+  snapshot.kills[{"ns", "p", "a", "container"}] = 2;
+  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot), name, "2"));
 }
 
 TEST(PrometheusText, containers_known_values_are_shown_and_unknown_ones_absent) {

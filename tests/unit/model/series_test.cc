@@ -131,6 +131,15 @@ TEST(SeriesTest, growth_when_shrinking_is_negative) {
   EXPECT_LT(*series.growth_bytes_per_second(std::chrono::seconds(1)), 0);
 }
 
+TEST(SeriesTest, growth_when_something_was_killed_is_of_what_lives) {
+  Series series;
+  for (int i = 0; i < 10; ++i) series.add({at_ms(i * 100), (50u + 10u * i) * kMiB, std::nullopt});
+  series.add({at_ms(1000), kMiB, std::nullopt});
+  EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(30)).has_value());
+  series.add({at_ms(2000), 2 * kMiB, std::nullopt});
+  EXPECT_NEAR(*series.growth_bytes_per_second(std::chrono::seconds(30)), 1.0 * kMiB, 1.0);
+}
+
 TEST(SeriesTest, growth_when_too_little_is_known_is_none) {
   Series series;
   EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(1)).has_value());

@@ -98,6 +98,15 @@ TEST(FillerAnswer, a_container_comes_before_the_type_that_it_consists_of) {
   EXPECT_THAT(answer_of(incident).sentence, HasSubstr("held as `LOG` in module `app`"));
 }
 
+TEST(FillerAnswer, of_several_the_largest_is_named) {
+  Incident incident = python_incident("leak");
+  for (const char* kind : {"holder", "type"}) {
+    const char* as = kind == std::string("holder") ? "`X` in module `app`" : "";
+    incident.fillers = {found(kind, "list of str", as, 0.4), found(kind, "set of int", as, 0.3)};
+    EXPECT_THAT(answer_of(incident).culprit->code, ::testing::AllOf(HasSubstr("str"), Not(HasSubstr("int")))) << kind;
+  }
+}
+
 TEST(FillerAnswer, a_filler_of_next_to_nothing_is_not_said) {
   Incident incident = python_incident("leak");
   for (IncidentFiller& filler : incident.fillers) filler.share = 0.004;

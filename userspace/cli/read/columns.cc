@@ -8,6 +8,8 @@
 namespace oomw::cli {
 namespace {
 
+constexpr std::size_t kEndTells = 4;  // characters by which a cell that keeps its end may be the narrower one
+
 // As many characters from the back as fit.
 std::string_view back_of(std::string_view text, std::size_t columns) {
   while (width_of(text) > columns) text.remove_prefix(front_of(text, 1).size());
@@ -17,6 +19,11 @@ std::string_view back_of(std::string_view text, std::size_t columns) {
 std::string fitted(const std::string& cell, std::size_t columns, bool keeps_end) {
   if (width_of(cell) <= columns) return cell;
   if (columns < 2) return std::string(front_of(cell, columns));
+  // "main.put (put.go:31)" is named without its place.
+  if (const std::size_t place = cell.find(" (");
+      place != std::string::npos && width_of(cell.substr(0, place)) <= columns) {
+    return cell.substr(0, place);
+  }
   const std::size_t back = keeps_end ? columns / 2 : 0;
   return std::string(front_of(cell, columns - 1 - back)) + "…" + std::string(back_of(cell, back));
 }
@@ -38,13 +45,14 @@ void narrow(const std::vector<Column>& columns, std::vector<std::size_t>& widths
   std::size_t all = (columns.size() - 1) * kColumnGap;
   for (const std::size_t width : widths) all += width;
   for (; all > most; --all) {
-    std::size_t* widest = nullptr;
+    std::size_t widest = columns.size(), its_width = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].least == 0 || widths[i] <= columns[i].least) continue;
-      if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+      const std::size_t width = widths[i] + (columns[i].keeps_end ? kEndTells : 0);
+      if (width > its_width) widest = i, its_width = width;
     }
-    if (widest == nullptr) return;
-    --*widest;
+    if (widest == columns.size()) return;
+    --widths[widest];
   }
 }
 

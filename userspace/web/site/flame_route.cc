@@ -36,6 +36,7 @@ struct Source {
 struct Sources {
   Source after;
   std::optional<Source> before;
+  bool has_earlier = false;  // a profile of the same process, to compare with
 };
 
 Result<Source> open_source(const std::string& directory, const Incident& incident, const std::string& file) {
@@ -75,6 +76,7 @@ Result<Sources> open_sources(const IncidentList& list, const HttpRequest& reques
   }
   Sources sources;
   ASSIGN_OR_RETURN(sources.after, open_source(directory, incident, file));
+  sources.has_earlier = !earlier_profile_file(incident, file).empty();
   if (question.mode != "held") {
     ASSIGN_OR_RETURN(sources.before, open_base(list, request, directory, incident, file));
   }
@@ -113,7 +115,9 @@ Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& r
   const IncidentList list(data_dir, clock);
   ASSIGN_OR_RETURN(const Sources sources, open_sources(list, request, question));
   ASSIGN_OR_RETURN(const std::string tree, ask(reader, question, sources));
-  nlohmann::json envelope = {{"incident", sources.after.incident}, {"capture", to_valid_utf8(sources.after.file)}};
+  nlohmann::json envelope = {{"incident", sources.after.incident},
+                             {"capture", to_valid_utf8(sources.after.file)},
+                             {"has_earlier", sources.has_earlier}};
   if (sources.before) {
     envelope["base"] = to_valid_utf8(sources.before->file);
     envelope["base_incident"] = sources.before->incident;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two incidents side by side, and the flame graph of what one held more than the other.
 import { apiPath, get, incidentPath } from './api.js';
-import { h, section, show, table } from './dom.js';
+import { h, marked, section, show, table } from './dom.js';
 import { bytes, percent, second, words } from './format.js';
 import { flamePanel } from './flame_panel.js';
 
 const ROWS = [
-  ['Killed', (i) => second(i.time)], ['Answer', (i) => (i.answer && i.answer.sentence) || '–'], ['Cause', (i) => words(i.verdict && i.verdict.cause)],
+  ['Killed', (i) => second(i.time)], ['Answer', (i) => (i.answer ? marked(i.answer.sentence) : '–')], ['Cause', (i) => words(i.verdict && i.verdict.cause)],
   ['Code', (i) => (i.answer && i.answer.culprit && i.answer.culprit.code) || '–'], ['Limit', (i) => bytes(i.limit && i.limit.bytes)], ['Image', (i) => (i.container && i.container.image) || '–'],
   ['Victim', (i) => (i.victims[0] && i.victims[0].comm) || '–'], ['Resident', (i) => bytes(i.victims[0] && i.victims[0].rss && i.victims[0].rss.anon_bytes)], ['Explained', (i) => percent(i.coverage && i.coverage.ratio)],
 ];

@@ -21,6 +21,8 @@ export function append(element, children) {
   return element;
 }
 
+// A sentence in which `names` stand in the marks of Markdown.
+export const marked = (text) => String(text).split('`').map((part, i) => (i % 2 ? h('code', {}, part) : part));
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 

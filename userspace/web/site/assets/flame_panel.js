@@ -27,7 +27,7 @@ export async function flamePanel(id, wanted, controls, incident) {
   const place = h('div', { class: 'flame' }), status = h('p', { role: 'status', class: 'note' }), matched = h('output', { id: 'matched', for: 'flame-search' }), top = h('div', {});
   const search = h('input', { id: 'flame-search', type: 'search', value: state.q || '', placeholder: 'part of a name', oninput: () => { state.q = search.value; find(); remember(); } });
   const selects = h('span', { class: 'choices' });
-  let graph = null, ticket = 0;
+  let graph = null, ticket = 0, hasEarlier = true;
 
   function remember() {
     const kept = Object.entries(state).filter(([key, value]) => value && !(key === 'by' && value === 'function') && !(key === 'mode' && value === 'held'));
@@ -43,7 +43,7 @@ export async function flamePanel(id, wanted, controls, incident) {
   function fillSelects(types) {
     const captures = (incident && incident.captures || []).filter((c) => c.file && c.result === 'ok').map((c) => [c.file, `${c.method}, ${bytes(c.inuse_bytes)}`]);
     if (captures.length > 0 && state.capture && !captures.some(([file]) => file === state.capture)) captures.push([state.capture, state.capture]); // the growth
-    renew(selects, [controls.includes('mode') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
+    renew(selects, [controls.includes('mode') && (hasEarlier || state.mode !== 'held') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
       controls.includes('capture') && captures.length > 1 && select('capture', 'of', captures), controls.includes('type') && types.length > 1 && select('type', 'in', types.map((t) => [t, TYPES[t] || t]))].filter(Boolean));
   }
 
@@ -55,6 +55,7 @@ export async function flamePanel(id, wanted, controls, incident) {
       const answer = await get(`${apiPath(id)}/flame`, question);
       if (mine !== ticket) return;
       state.capture = state.capture || (controls.includes('capture') ? answer.capture : '');
+      hasEarlier = answer.has_earlier;
       state.type = controls.includes('type') ? answer.flame.type : state.type;
       fillSelects(answer.flame.types);
       graph = new FlameGraph(place, answer.flame, () => search.focus());

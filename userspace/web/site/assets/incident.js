@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One incident: the answer first, then the evidence.
 import { apiPath, get, incidentPath } from './api.js';
-import { command, h, section, show, table } from './dom.js';
+import { command, h, marked, section, show, table } from './dom.js';
 import { age, amount, bytes, duration, percent, second, words } from './format.js';
 import { timeline } from './timeline.js';
 
@@ -30,13 +30,13 @@ function heldBy(culprit) {
 function answerOf(incident) {
   const answer = incident.answer, verdict = incident.verdict, culprit = answer && answer.culprit;
   return h('div', { class: 'answer' },
-    h('p', { class: 'sentence' }, (answer && answer.sentence) || `${words(verdict && verdict.cause)}: the evidence is below.`),
+    h('p', { class: 'sentence' }, (answer && marked(answer.sentence)) || `${words(verdict && verdict.cause)}: the evidence is below.`),
     h('p', {}, h('span', { class: 'cause' }, words((answer && answer.cause) || (verdict && verdict.cause))),
       ' ', h('span', { class: 'note' }, verdict && verdict.confidence !== null && verdict.confidence !== undefined && `confidence ${percent(verdict.confidence)}`)),
     culprit && h('p', {}, h('strong', {}, 'Code: '), h('code', {}, culprit.code), ` ${culprit.claim} ${heldBy(culprit)}`,
       culprit.operation && [`, for ${words(culprit.operation_kind)} `, h('code', {}, culprit.operation)]),
     culprit && culprit.path && culprit.path.length > 1 && h('div', { class: 'note' }, 'Path: ', culprit.claim === 'keeps' ? chain(culprit.path) : h('ol', { class: 'path' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame))))),
-    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action),
+    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), marked(answer.action)),
     answer && answer.again && h('p', { class: 'note' }, answer.again));
 }
 

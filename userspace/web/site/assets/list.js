@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The incidents: filters in the address, chips for causes, repeats as one row.
 import { get, incidentPath } from './api.js';
-import { failure, h, renew, show, table } from './dom.js';
+import { failure, h, marked, renew, show, table } from './dom.js';
 import { age, bytes, second, words } from './format.js';
 
 const AGES = [['', 'any time'], ['1h', 'the last hour'], ['24h', 'the last day'], ['7d', 'the last 7 days'], ['30d', 'the last 30 days']];
@@ -37,7 +37,7 @@ const columns = [
   { name: 'When', cell: (row) => h('time', { datetime: row.time, title: second(row.time) }, age(row.time)) },
   { name: 'Container', cell: (row) => h('a', { href: incidentPath(row.id) }, row.name) },
   { name: 'Cause', cell: (row) => h('span', { class: 'cause' }, words(row.cause)) },
-  { name: 'What happened', cell: (row) => [h('span', { class: 'sentence' }, row.sentence || `${row.victim || 'a process'} was killed`), row.code && h('code', { class: 'code' }, row.code)] },
+  { name: 'What happened', cell: (row) => [h('span', { class: 'sentence' }, (row.sentence && marked(row.sentence)) || `${row.victim || 'a process'} was killed`), row.code && h('code', { class: 'code' }, row.code)] },
   { name: 'Limit', number: true, cell: (row) => bytes(row.limit_bytes) },
   { name: 'Kills', number: true, cell: (row) => (row.kills > 1 ? h('span', { title: `since ${second(row.first)}` }, `×${row.kills}`) : '1') },
 ];
