@@ -163,7 +163,7 @@ class Site:
         made = []
         for file, method, lead in (("capture-01-live.pb.gz", "live", 20.0), ("capture-02-at_kill.pb.gz", "at_kill", -0.01)):
             made.append({**pattern, "file": file, "method": method, "result": "ok", "reason": "", "complete": True, "lead_seconds": lead,
-                         "pid": pid, "of": "go", "inuse_bytes": 80 * MIB, "live_bytes": None,
+                         "pid": pid, "of": "go", "inuse_bytes": (80 if lead > 0 else 90) * MIB, "live_bytes": None,
                          "time": incident["series"][-20]["t"] if lead > 0 else incident["time"]})
         return made if with_profiles else []
 

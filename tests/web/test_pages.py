@@ -191,7 +191,7 @@ class PagesTest(SiteCase):
         place = self.directory_of(self.second)
         self.assertIn(f"What grew, by function (in {place}):", self.text())
         commands = self.browser.run("[...document.querySelectorAll('.command code')].map((e) => e.textContent)")
-        for step in ("oomwitness diff capture-01-live.pb.gz capture-02-at_kill.pb.gz", f"oomwitness show {place}"):
+        for step in ("oomwitness diff capture-01-live.pb.gz capture-02-at_kill.pb.gz", f"oomwitness show {place} --full"):
             number = commands.index(step)
             self.browser.run("(document.querySelectorAll('.command button')[arguments[0]].id = 'step')", number)
             self.browser.type("#step", "\ue007")
@@ -432,6 +432,9 @@ class OtherProgramsTest(SiteCase):
             self.assertEqual([said for said in (no_graph, no_growth) if said in self.text()], missing)
             for path in buttons.values():
                 self.open(path, "document.querySelector('canvas').dataset.drawn > 1")
+            if "Flame graph" in buttons:
+                self.open(buttons["Flame graph"], "document.querySelector('canvas').dataset.drawn > 1")
+                self.assertEqual(self.browser.run("document.querySelector('#flame-mode') !== null"), not missing, "it is offered to compare")
 
     def test_incidents_are_compared_where_both_have_a_profile_of_one_kind(self):
         for incident, others in ((self.once, [self.typed]), (self.native, []), (self.leaky, [self.healthy])):

@@ -14,6 +14,7 @@
 #include "incident/incident_size.h"
 #include "store/directory_names.h"
 #include "store/incident_reader.h"
+#include "store/incident_summary.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/incident/sample_incident.h"
 
@@ -286,6 +287,20 @@ TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
   ASSERT_EQ(all->size(), 2u);
   EXPECT_EQ((*all)[0].incident.id, "20261120T030405Z-00000001");
   EXPECT_EQ((*all)[1].incident.id, "20261121T030405Z-00000002");
+}
+
+TEST_F(IncidentStoreTest, each_word_of_a_filter_narrows_the_list) {
+  write(fresh_incident(0x0a));
+  const IncidentSummary summary = summary_of(fresh_incident());
+  ASSERT_FALSE(summary.cause.empty());
+  const IncidentFilter right{.pod_namespace = summary.pod_namespace, .cause = summary.cause};
+  EXPECT_EQ(reader_.list(right)->size(), 1u);
+  for (auto word :
+       {&IncidentFilter::pod_namespace, &IncidentFilter::pod, &IncidentFilter::container, &IncidentFilter::cause}) {
+    IncidentFilter wrong;
+    wrong.*word = "another";
+    EXPECT_EQ(reader_.list(wrong)->size(), 0u);
+  }
 }
 
 TEST_F(IncidentStoreTest, find_a_whole_name_before_one_that_has_it) {
