@@ -39,17 +39,24 @@ double SizeEstimate::shares_inside(const Object& object, int depth) {
     for (const std::uint64_t address : objects_.attributes(object)) sum += share_of(address, depth + 1);
     return sum;
   }
-  const std::uint64_t looked_at = std::min(places, kMostInside);
-  for (std::uint64_t i = 0; i < looked_at; ++i) {
-    // One of each part of it: what was seen before counts nothing.
-    const std::uint64_t place = i * places / looked_at + random(places / looked_at);
+  const std::uint64_t parts = std::min(places, kMostInside), stride = parts % 7 == 0 ? 5 : 7;
+  std::uint64_t looked_at = 0;
+  for (; looked_at < parts; ++looked_at) {
+    // One of each part of it, from all over it: what was seen before counts nothing.
+    const std::uint64_t part = looked_at * stride % parts, place = part * places / parts + random(places / parts);
+    const double before = sum;
     for (const std::uint64_t address : objects_.elements(object, place)) sum += share_of(address, depth + 1);
+    if (!is_full()) continue;
+    // One of which only a part was seen would make all of them smaller than they are.
+    if (looked_at > 0) sum = before;
+    looked_at += looked_at == 0;
+    break;
   }
   return sum * static_cast<double>(places) / static_cast<double>(looked_at);
 }
 
 double SizeEstimate::share_of(std::uint64_t address, int depth) {
-  if (seen_.size() >= static_cast<std::size_t>(kMaxObjects) || !seen_.insert(address).second) return 0;
+  if (is_full() || !seen_.insert(address).second) return 0;
   const std::optional<Object> object = objects_.object(address);
   if (!object) return 0;
   double bytes = static_cast<double>(objects_.own_bytes(*object));

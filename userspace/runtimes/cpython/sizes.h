@@ -20,12 +20,13 @@ struct ContainerSize {
 // the bytes are added up with everything they refer to, each divided by how many refer to it.
 class SizeEstimate {
  public:
-  static constexpr int kSamples = 64, kMaxDepth = 5, kMaxObjects = 96;  // objects: of one sample
+  static constexpr int kSamples = 64, kMaxDepth = 8, kMaxObjects = 192;  // objects: of one sample
 
   explicit SizeEstimate(ObjectReader& objects) : objects_(objects) {}
   [[nodiscard]] ContainerSize of(const Object& container, int samples = kSamples);
 
  private:
+  [[nodiscard]] bool is_full() const { return seen_.size() >= static_cast<std::size_t>(kMaxObjects); }
   [[nodiscard]] double share_of(std::uint64_t address, int depth);
   [[nodiscard]] bool is_followed(const Object& object);
   [[nodiscard]] double shares_inside(const Object& object, int depth);

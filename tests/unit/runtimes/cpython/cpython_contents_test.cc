@@ -142,6 +142,30 @@ TEST_P(WaitingPython, generators_have_the_name_of_their_function) {
   EXPECT_NEAR(static_cast<double>(others->count), 1'500, 20);
 }
 
+class NestedPython : public CpythonContents {
+ protected:
+  void SetUp() override { take(kNestedProgram); }
+  // By the program's own count.
+  [[nodiscard]] double told(const std::string& name) const {
+    const std::string& output = image_->output();
+    const std::size_t at = output.find(name + "=");
+    return at == std::string::npos ? 0 : std::stod(output.substr(at + name.size() + 1));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(System, NestedPython, testing::Values("3"), kName);
+INSTANTIATE_TEST_SUITE_P(Matrix, NestedPython, testing::Values("3.9", "3.10", "3.12", "3.13", "3.14"), kName);
+
+TEST_P(NestedPython, containers_in_containers_count_with_all_that_they_hold) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  for (const std::string name : {"BY_TENANT", "BY_SHARD"}) {
+    const ContentFiller* found = holder(*contents, "`" + name + "` in module `app`");
+    ASSERT_NE(found, nullptr) << name;
+    ASSERT_GT(told(name), 1e6) << image_->output();
+    EXPECT_NEAR(static_cast<double>(found->bytes) / told(name), 1, 0.25) << name;
+  }
+}
+
 TEST_P(CpythonContents, types_are_counted) {
   const auto contents = read();
   ASSERT_TRUE(contents.has_value()) << contents.error().message;

@@ -71,6 +71,35 @@ print('ready', flush=True)
 time.sleep(600)
 )";
 
+// Containers of containers: what each has, as it counts itself, is printed as "BY_TENANT=12345678 ".
+inline constexpr const char* kNestedProgram = R"(
+import sys, time, types
+app = types.ModuleType('app')
+sys.modules['app'] = app
+class Event:
+    __slots__ = ('kind', 'at', 'payload')
+    def __init__(self, i):
+        self.kind, self.at = 'order %d' % i, i * 0.5
+        self.payload = {'id': 'id-%d' % i, 'meta': {'ip': '10.0.0.%d' % i, 'path': '/order?i=%d' % i}, 'tags': ['a%d' % i, 'b%d' % i]}
+class Session:
+    __slots__ = ('user', 'events')
+    def __init__(self, user):
+        self.user, self.events = 'user %d' % user, [{'at': i * 0.5, 'path': '/item/%d' % (user * 40 + i)} for i in range(40)]
+app.BY_TENANT = {'tenant %d' % tenant: [Event(tenant * 1000 + i) for i in range(600)] for tenant in range(25)}
+app.BY_SHARD = {shard: [Session(shard * 10 + i) for i in range(10)] for shard in range(100)}
+def size(one, seen):
+    if id(one) in seen:
+        return 0
+    seen.add(id(one))
+    inside = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
+    inside = [part for pair in inside for part in pair] + [getattr(one, name) for name in getattr(one, '__slots__', ())]
+    return sys.getsizeof(one) + sum(size(part, seen) for part in inside)
+for name in ('BY_TENANT', 'BY_SHARD'):
+    print('%s=%d' % (name, size(vars(app)[name], set())), end=' ')
+print('ready', flush=True)
+time.sleep(600)
+)";
+
 // What it has is held by calls that have not returned, and by one object that nothing but a closure leads to.
 inline constexpr const char* kWaitingProgram = R"(
 import collections, sys, time, types
