@@ -213,7 +213,7 @@ void Daemon::Impl::dispatch_orders() {
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
     if (!analyses || order.decision.action != TriggerAction::kCapture) continue;
     analyses->consider(scheduler->make_request(order.decision, order.crossing, pipeline->model()),
-                       order.crossing.time_to_limit);
+                       pipeline->model().time_to_limit(order.crossing));
   }
 }
 

@@ -71,6 +71,18 @@ void MemoryModel::on(const WatermarkCrossed& e) {
   update_growth(*state, e.growth_bytes_per_second);
 }
 
+std::optional<Nanoseconds> MemoryModel::time_to_limit(const WatermarkCrossed& e) const {
+  constexpr std::uint64_t kHardly = 25;  // this part of the limit
+  const CgroupState* state = find_cgroup(e.cgroup);
+  if (state == nullptr || !e.time_to_limit) return e.time_to_limit;
+  const auto growth = state->series.steady_growth_bytes_per_second(e.limit_bytes / kHardly);
+  if (!growth) return e.time_to_limit;
+  if (*growth <= 0) return std::nullopt;
+  constexpr double kMost = 86'400;
+  const double left = static_cast<double>(e.limit_bytes - std::min(e.limit_bytes, e.usage_bytes)) / *growth;
+  return std::max(*e.time_to_limit, Nanoseconds(static_cast<std::int64_t>(std::min(left, kMost) * 1e9)));
+}
+
 void MemoryModel::on(const ProcessExec& e) { processes_.on_exec(e); }
 void MemoryModel::on(const ProcessExit& e) { processes_.on_exit(e); }
 void MemoryModel::on(const ProcessSeen& e) { processes_.on_seen(e); }

@@ -96,6 +96,9 @@ class MemoryModel {
   [[nodiscard]] std::vector<const ProcessState*> processes_under(CgroupId id, std::size_t max,
                                                                  std::optional<MonotonicTime> at = std::nullopt) const;
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
+  // How long to the limit, at a crossing that was applied. The kernel's figure is of a burst of 40 ms, and an allocator
+  // grows by bursts: where usage has hardly risen for a while, that is what counts. nullopt: it does not grow.
+  [[nodiscard]] std::optional<Nanoseconds> time_to_limit(const WatermarkCrossed& crossing) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
   // The identity of the nearest container or unit, or of the pod if its own cgroup is nearer; nullptr: there is none.

@@ -116,4 +116,16 @@ std::optional<double> Series::growth_bytes_per_second(Nanoseconds window) const 
   return covariance / variance * 1024 * 1000;  // KiB per ms to bytes per second
 }
 
+std::optional<double> Series::steady_growth_bytes_per_second(std::uint64_t most_bytes) const {
+  constexpr std::int64_t kLeastMs = 250;
+  if (packed_.empty()) return std::nullopt;
+  const Packed& last = packed_.back();
+  const auto before = std::find_if(packed_.rbegin(), packed_.rend(),
+                                   [&](const Packed& one) { return std::int64_t{last.ms} - one.ms >= kLeastMs; });
+  if (before == packed_.rend()) return std::nullopt;
+  const double risen = (static_cast<double>(last.usage_kib) - before->usage_kib) * 1024;
+  if (risen > static_cast<double>(most_bytes)) return std::nullopt;
+  return risen * 1000 / static_cast<double>(last.ms - before->ms);
+}
+
 }  // namespace oomw

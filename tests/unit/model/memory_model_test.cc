@@ -111,6 +111,27 @@ TEST(MemoryModelTest, growth_of_a_program_that_grows_by_bursts_is_that_of_half_a
   EXPECT_NEAR(*model.find_cgroup({2})->growth_bytes_per_second, 2.0 * kMiB, 1.2 * kMiB);
 }
 
+// "0.1 s are left" by a burst, seen every second for 50 s: nothing more was read of that process.
+TEST(MemoryModelTest, a_burst_is_no_time_to_the_limit_where_usage_hardly_rises) {
+  MemoryModel model = tree();
+  WatermarkCrossed burst = crossed(2, 10'000, 80, 100);
+  burst.time_to_limit = std::chrono::milliseconds(100);
+  model.apply(burst);
+  EXPECT_EQ(model.time_to_limit(burst), burst.time_to_limit) << "the only reading";
+  model.apply(sampled(2, 10'500, 81, 100));
+  burst.time = burst.time + std::chrono::seconds(2);
+  burst.usage_bytes = 82 * kMiB;
+  model.apply(burst);
+  EXPECT_NEAR(to_seconds(*model.time_to_limit(burst)), 18 / (1 / 1.5), 0.1);
+  burst.time = burst.time + std::chrono::seconds(1);
+  burst.usage_bytes = 90 * kMiB;
+  model.apply(burst);
+  EXPECT_EQ(model.time_to_limit(burst), burst.time_to_limit) << "8 % since the last one: nobody knows how fast";
+  burst.time = burst.time + std::chrono::seconds(1);
+  model.apply(burst);
+  EXPECT_EQ(model.time_to_limit(burst), std::nullopt) << "it stands still";
+}
+
 TEST(MemoryModelTest, growth_is_the_kernels_while_there_is_one_reading) {
   MemoryModel model = tree();
   WatermarkCrossed mark = crossed(2, 10'000, 80);

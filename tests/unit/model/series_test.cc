@@ -140,6 +140,18 @@ TEST(SeriesTest, growth_when_something_was_killed_is_of_what_lives) {
   EXPECT_NEAR(*series.growth_bytes_per_second(std::chrono::seconds(30)), 1.0 * kMiB, 1.0);
 }
 
+TEST(SeriesTest, steady_growth_is_of_a_quarter_of_a_second_or_more_that_brought_little) {
+  Series series;
+  EXPECT_FALSE(series.steady_growth_bytes_per_second(UINT64_MAX).has_value());
+  series.add({at_ms(0), 100 * kMiB, std::nullopt});
+  series.add({at_ms(900), 101 * kMiB, std::nullopt});
+  series.add({at_ms(1000), 102 * kMiB, std::nullopt});
+  EXPECT_NEAR(*series.steady_growth_bytes_per_second(4 * kMiB), 2.0 * kMiB, 1.0);
+  EXPECT_FALSE(series.steady_growth_bytes_per_second(kMiB).has_value()) << "a jump may have taken a millisecond";
+  series.add({at_ms(2000), 90 * kMiB, std::nullopt});
+  EXPECT_LT(*series.steady_growth_bytes_per_second(kMiB), 0);
+}
+
 TEST(SeriesTest, growth_when_too_little_is_known_is_none) {
   Series series;
   EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(1)).has_value());

@@ -30,6 +30,9 @@ bool Repeats::is_repeat(const Event& event) {
     now = {fmt::format("{} {} {}", capture->process.pid, to_string(capture->method), to_string(capture->reason)), 0};
   } else if (const auto* growth = std::get_if<GrowthProfile>(&event)) {
     now = {fmt::format("{} {}", growth->process.pid, growth->started.ns), growth->grown_bytes};
+  } else if (const auto* mark = std::get_if<WatermarkCrossed>(&event);
+             mark != nullptr && mark->reason == WatermarkReason::kTimeToLimit) {
+    now = {fmt::format("{} {}", mark->cgroup.value, mark->level_percent), 0};
   } else {
     return false;
   }

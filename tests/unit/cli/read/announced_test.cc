@@ -58,6 +58,19 @@ TEST(Repeats, the_same_reason_of_the_same_process_is_said_once) {
   EXPECT_FALSE(repeats.is_repeat(capture));
 }
 
+TEST(Repeats, a_burst_is_said_once_at_each_level) {
+  Repeats repeats;
+  WatermarkCrossed mark;
+  EXPECT_FALSE(repeats.is_repeat(mark));
+  EXPECT_FALSE(repeats.is_repeat(mark)) << "a level is crossed as often as it is";
+  mark.reason = WatermarkReason::kTimeToLimit;
+  for (const std::uint32_t level : {80, 85}) {
+    mark.level_percent = level;
+    EXPECT_FALSE(repeats.is_repeat(mark));
+    EXPECT_TRUE(repeats.is_repeat(mark));
+  }
+}
+
 TEST(Repeats, growth_is_news_when_it_is_half_as_much_again) {
   Repeats repeats;
   GrowthProfile growth;
