@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/java_subject.h"
 #include "cli/process_contents.h"
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
@@ -43,24 +42,9 @@ std::optional<int> capture_contents(const CommandLine& line, const Config& confi
   return kOk;
 }
 
-// nullopt: not a Java process, or nothing can be read of it.
-std::optional<int> capture_java(const CommandLine& line) {
-  if (!line.pid || !line.output_path.empty()) return std::nullopt;
-  const auto process = read_java_process(*line.pid);
-  if (!process.has_value()) {
-    const bool is_of_a_jvm =
-        process.error().code == ErrorCode::kUnsupported || process.error().code == ErrorCode::kInvalid;
-    return is_of_a_jvm ? std::optional(report(process.error())) : std::nullopt;
-  }
-  if (!process->has_value()) return std::nullopt;
-  fmt::print("{}", java_text(*line.pid, **process));
-  return kOk;
-}
-
 }  // namespace
 
 int capture_command(const CommandLine& line, const Config& config) {
-  if (const auto done = capture_java(line)) return *done;
   Progress progress;
   progress.show("reading the heap from outside, at most a few seconds ...");
   const Result<CaptureOutcome> outcome = capture_once(config, {line.pid, line.container, line.pod});
