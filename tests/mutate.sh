@@ -24,13 +24,17 @@ failures() { grep '^failed: ' "$notes/log" | grep -v '^failed: ci: scripts\.test
 # caught STAGE: what a broken tree shows is no flake of this one, and no time.
 caught() { ! OOMW_NOTES=$notes "$work/tests/run.sh" --only "$1" >"$notes/log" 2>&1 && failures >/dev/null; }
 
-# caught_nearby PATCH: by the unit tests of the rooms that it touches, which are built in a minute.
+# caught_nearby PATCH STAGE...: by the unit tests of the rooms that it touches, or by recordings, which are built in a minute.
 caught_nearby() {
-  local room target
+  local room target targets=() patch=$1
+  shift
   export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
   cmake -S "$work" --preset ci >"$notes/build" 2>&1 || return
-  for room in $(git -C "$work" apply --numstat "$1" | sed -nE 's|.*\suserspace/(.*)/[^/]*$|\1|p' | sort -u); do
-    target=unit_${room//\//_}
+  for room in $(git -C "$work" apply --numstat "$patch" | sed -nE 's|.*\suserspace/(.*)/[^/]*$|\1|p' | sort -u); do
+    targets+=("unit_${room//\//_}")
+  done
+  [[ " $* " != *" pipeline "* ]] || targets+=(pipeline)
+  for target in "${targets[@]}"; do
     cmake --build "$work/build/ci" --target "$target" >"$notes/build" 2>&1 || continue
     "$work/build/ci/tests/$target" --gtest_brief=1 >"$notes/log" 2>&1 || return 0
   done
@@ -45,8 +49,8 @@ mutate() {
   if ! git -C "$work" apply "$patch" 2>/dev/null; then
     echo "$name: DOES NOT APPLY: make it anew" && missed=1 && return
   fi
-  if [[ " ${stages[*]} " == *" unit "* ]] && caught_nearby "$patch"; then
-    echo "$name: caught by unit ($((SECONDS - began)) s): $(grep -a -m 1 '^\[  FAILED  \]\|terminate' "$notes/log" | cut -c 1-200)" && return
+  if [[ " ${stages[*]} " == *" unit "* ]] && caught_nearby "$patch" "${stages[@]}"; then
+    echo "$name: caught nearby ($((SECONDS - began)) s): $(grep -a -m 1 '^\[  FAILED  \]\|terminate' "$notes/log" | cut -c 1-200)" && return
   fi
   for stage in "${stages[@]}"; do
     caught "$stage" || continue
