@@ -237,7 +237,7 @@ show_result() {
 say_how_to_go_on() {
   say "Done: the incidents stay in $data_dir (rm -r removes them)"
   cat <<END
-Look again:
+What the reports call oomwitness is $binary until it is installed. Look again:
     sudo $binary incidents --data-dir $data_dir
     sudo $binary show ${incident##*-} --data-dir $data_dir --full
 END

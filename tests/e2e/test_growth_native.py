@@ -75,7 +75,7 @@ class GrowthNative(E2eTest):
         self.assertIn(growing, ({"add_session", "add_report"}, {"add_session", "add_report", "add_login"}), growth["places"])
         self.assertEqual(patterns.get("warm_up"), "one_off", growth["places"])
         rows = {name: row for row in report.replace("\\", "").split("\n") for name in patterns if row.startswith(f"| {name} ")}
-        self.assertIn("keeps growing, in ", rows["add_session"], report)
+        self.assertIn("all the time, in ", rows["add_session"], report)
         self.assertIn("one-off", rows["warm_up"], report)
 
     def check_commands(self, path):

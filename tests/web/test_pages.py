@@ -208,7 +208,7 @@ class PagesTest(SiteCase):
         self.open(f"/i/{self.second}")
         rows = self.browser.run("""[...document.querySelectorAll('table')].find((t) => t.caption && t.caption.textContent === 'What grew it')
           .querySelectorAll('tbody tr').values().map((row) => [...row.cells].map((c) => c.textContent)).toArray()""")
-        self.assertEqual(rows, [["example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Shop).checkout", "keeps growing", "32.0 MiB", "50 %"],
+        self.assertEqual(rows, [["example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Shop).checkout", "all the time", "32.0 MiB", "50 %"],
                                 ["main.(*Cart).Add", "main.(*Shop).checkout", "one-off", "16.0 MiB", "25 %"],
                                 ["threads of a garbage collector", "–", "–", "1.00 MiB", "1.6 %"]])
         self.assertIn("64.0 MiB in 2048 samples, 3 lost", self.text())

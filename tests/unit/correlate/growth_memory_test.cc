@@ -173,7 +173,7 @@ TEST_F(GrowthOfKill, the_incident_and_its_report_have_the_growth_over_time) {
   EXPECT_EQ(to_json(*read), json);
   const std::string report = to_markdown(*read, {});
   EXPECT_THAT(report, HasSubstr("in 8 equal parts of the 60.0 s that were sampled"));
-  EXPECT_THAT(report, HasSubstr("| 1.12 MiB | 1.12 MiB | keeps growing, in 8 of 8 parts |"));
+  EXPECT_THAT(report, HasSubstr("| 1.12 MiB | 1.12 MiB | all the time, in 8 of 8 parts |"));
 }
 
 TEST_F(GrowthOfKill, a_profile_of_another_process_is_not_the_victims) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,6 @@
 #include "pprof/growth_text.h"
 #include "pprof/regroup.h"
 #include "pprof/top.h"
-#include "verdict/shell_word.h"
 
 namespace oomw::cli {
 namespace {
@@ -36,22 +37,34 @@ std::string own_code_text(const pprof::Profile& profile, const CommandLine& line
   return text.empty() ? "" : "By the program's own code nearest to the allocation:\n" + text + "\n";
 }
 
-// Who keeps a heap is in whole stacks: their innermost frames alone are types. "" for other profiles.
+// Who keeps the memory is in whole stacks: of a Go heap from the root down, else a container and the name that holds
+// it, below the part and the runtime. "" for profiles without.
 std::string held_text(const pprof::Profile& profile, const CommandLine& line) {
-  if (profile.type_index(kHeldType) != 0 || line.group_by != "function") return "";
+  constexpr std::size_t kMaxOfContents = 5, kAboveContainer = 2;
+  const int column = profile.type_index(kHeldType);
+  if (column < 0 || line.group_by != "function" || !line.sample_type.empty()) return "";
+  std::vector<std::pair<std::int64_t, const pprof::Sample*>> held;
+  for (const pprof::Sample& sample : profile.samples) {
+    const auto at = static_cast<std::size_t>(column);
+    if (at < sample.values.size() && sample.values[at] > 0) held.emplace_back(sample.values[at], &sample);
+  }
+  std::ranges::stable_sort(held, std::greater(), [](const auto& one) { return one.first; });
+  held.resize(std::min(held.size(), column == 0 ? line.rows : kMaxOfContents));
   pprof::FrameNames names;
   const auto locations = names.add(profile);
-  const std::int64_t total = std::max<std::int64_t>(profile.total(0), 1);
-  std::string text = "By who keeps it, from the root:\n";
-  for (std::size_t i = 0; i < std::min(profile.samples.size(), line.rows); ++i) {
-    const std::int64_t bytes = profile.samples[i].values.empty() ? 0 : profile.samples[i].values.front();
-    text += fmt::format("{:>10} {:>6.2f}% ", pprof::amount(bytes, "bytes"),
-                        100.0 * static_cast<double>(bytes) / static_cast<double>(total));
-    const auto stack = pprof::FrameNames::stack_of(profile.samples[i], locations);
-    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) text += " " + printable(names.name(*frame));
-    text += "\n";
+  const double total = static_cast<double>(std::max<std::int64_t>(profile.total(0), 1));
+  std::string text;
+  for (const auto& [bytes, sample] : held) {
+    std::string row =
+        fmt::format("{:>10} {:>6.2f}% ", pprof::amount(bytes, "bytes"), 100 * static_cast<double>(bytes) / total);
+    auto stack = pprof::FrameNames::stack_of(*sample, locations);
+    if (column > 0 && stack.size() > kAboveContainer) stack.resize(stack.size() - kAboveContainer);
+    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) row += " " + printable(names.name(*frame));
+    if (text.find(row) == std::string::npos) text += row + "\n";  // containers in one container look alike
   }
-  return text + "\n";
+  if (text.empty()) return "";
+  return (column == 0 ? "By who keeps it, from the root:\n" : "By who holds it; one may be within another:\n") + text +
+         "\n";
 }
 
 }  // namespace
@@ -68,10 +81,6 @@ int top_command(const CommandLine& line, const std::string& data_dir, const Oper
   if (line.group_by == "module") profile = pprof::regrouped_by_module(std::move(profile));
   if (line.group_by == "operation") profile = summed_by_operation(std::move(profile), patterns);
   fmt::print("{}{}", first, pprof::to_text(pprof::top(profile, line.sample_type), line.rows));
-  if (line.sample_type.empty() && profile.type_index(kHeldType) > 0) {
-    fmt::print("# who keeps it: oomwitness top{} --type held{}\n",
-               line.input_path.empty() ? "" : " " + shell_word(line.input_path), place_options(line));
-  }
   for (const std::string& comment : profile.comments) fmt::print("# {}\n", printable(comment, 512));
   return kOk;
 }

@@ -87,7 +87,7 @@ const holders = (incident) => (incident.holders || []).length > 0 && h('ul', { c
 const growth = (incident, path) => incident.growth && [h('p', { class: 'note' }, `Growth by first touch: ${bytes(incident.growth.grown_bytes)} in ${incident.growth.samples} samples, ${incident.growth.lost} lost. It shows neither who allocated nor who keeps the memory.`),
   incident.growth.file && h('p', {}, h('a', { href: `${path}/flame?capture=${encodeURIComponent(incident.growth.file)}` }, 'Its flame graph')),
   (incident.growth.places || []).length > 0 && table('What grew it', [{ name: 'Code', cell: (p) => (p.collector ? 'threads of a garbage collector' : h('code', {}, p.code || 'no named function of the program')) }, { name: 'For', cell: (p) => p.operation || '–' },
-    { name: 'Over time', cell: (p) => ({ persistent: 'keeps growing', one_off: 'one-off' }[p.pattern] || '–') },
+    { name: 'Over time', cell: (p) => ({ persistent: 'all the time', one_off: 'one-off' }[p.pattern] || '–') },
     { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) }, { name: 'Share', number: true, cell: (p) => percent(p.share) }], incident.growth.places),
   (incident.growth.notes || []).map((note) => h('p', { class: 'note' }, note))];
 
