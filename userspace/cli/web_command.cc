@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "web/site/site.h"
 
