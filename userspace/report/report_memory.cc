@@ -142,8 +142,7 @@ std::string code_text(const IncidentGrowth::Place& place) {
 
 std::string pattern_text(const IncidentGrowth::Place& place, std::uint64_t slot_bytes) {
   if (place.pattern == to_string(GrowthPattern::kPersistent)) {
-    return fmt::format("all the time, in {} of {} parts", parts_that_grew(place.parts, slot_bytes),
-                       place.parts.size());
+    return fmt::format("all the time, in {} of {} parts", parts_that_grew(place.parts, slot_bytes), place.parts.size());
   }
   return place.pattern == to_string(GrowthPattern::kOneOff) ? "one-off" : "";
 }
