@@ -36,7 +36,7 @@ class Holders(GoHeapTest):
         self.assertTrue(document["named"])
         self.assertRegex(document["holders"][0]["root"], "main.(orders|leakyCache)")
         profile = pprof.read(os.path.join(incident["_dir"], "holders.pb.gz"))
-        self.assertGreater(profile.total(), 40 << 20)
+        self.assertGreater(profile.total("held"), 40 << 20)
         self.assertIn("## Who keeps the memory", fileio.read(os.path.join(incident["_dir"], "report.md")))
 
     def test_owner_is_named_by_go_1_19(self):

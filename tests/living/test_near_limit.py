@@ -87,5 +87,5 @@ class NearLimit(E2eTest):
         java, classes = tools.java_workload()
         box = self.cgroup("near-java")
         process = self.start([java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", classes, "Filler", "heap", "400", "64"], box)
-        capture_with(process.pid, r"6\d{4} x Filler\$Session")  # it has what it keeps
+        capture_with(process.pid, r"6\d{4} type  Filler\$Session")  # it has what it keeps
         self.assert_free(process, box, "capture", "Filler$Session")

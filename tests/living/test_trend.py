@@ -128,7 +128,7 @@ class Command(GoHeapTest):
         work = self.memhog(self.cgroup("trend-dead", 64))
         work.close()
         self.assert_one_line(run_cli("trend", "--pid", work.pid), 1, str(work.pid))
-        self.assert_one_line(run_cli("trend", "--container", "abc"), 1, "6 characters")
+        self.assert_one_line(run_cli("trend", "--container", "abc"), 1, "no running container matches abc")
         self.assert_one_line(run_cli("trend", "--container", "../../../etc/passwd\x1b[2J"), 1, "no running container")
         self.assert_one_line(run_cli("trend", "--pod", "nobody/nothing"), 1, "nobody/nothing")
 

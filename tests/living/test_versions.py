@@ -120,13 +120,13 @@ class Versions(E2eTest):
 
             def read():  # while they are made there are fewer, while they are moved there are two of some
                 printed = run_cli("capture", "--pid", program.pid).stdout
-                found = re.search(r" (\d+) x Filler\$Session$", printed, re.M)
+                found = re.search(r" (\d+) type  Filler\$Session$", printed, re.M)
                 return printed if found and abs(int(found[1]) - JAVA_SESSIONS) < 0.02 * JAVA_SESSIONS else None
             text = eventually(read, lambda: run_cli("capture", "--pid", program.pid), 60)
             os.kill(program.pid, signal.SIGKILL)
             self.assertIn(f"HotSpot {version}, {collector} collector, maximum heap 256 MiB (set)", text)
-            self.assertRegex(text, r"(?m)^\d+ threads$")
-            self.assertRegex(text, r"[1-9][\d.]* [KM]iB +[\d.]+ % +code cache")
+            self.assertRegex(text, r"stacks of \d+ Java threads")
+            self.assertRegex(text, r"[1-9][\d.]* [KM]iB +code cache")
         if platform.machine() == "x86_64":
             self.check_java_growth(suite, java, files)
 
