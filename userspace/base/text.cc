@@ -124,6 +124,12 @@ std::string printable(std::string_view bytes, std::size_t max_chars) {
   return text;
 }
 
+std::string_view front_bytes(std::string_view text, std::size_t max_bytes) {
+  std::size_t end = std::min(text.size(), max_bytes);
+  while (end > 0 && end < text.size() && is_continuation(text[end])) --end;
+  return text.substr(0, end);
+}
+
 std::string shortened(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   const std::size_t most = max_bytes - std::min(max_bytes, kEllipsis.size());
@@ -144,7 +150,7 @@ std::string shortened(std::string_view text, std::size_t max_bytes) {
   for (const std::size_t better : {word, whole, statement}) {
     if (better > most / 2) end = better;
   }
-  while (end > 0 && is_continuation(text[end])) --end;
+  end = front_bytes(text, end).size();
   while (end > 0 && std::string_view("\\*,;:.-> ").find(text[end - 1]) != std::string_view::npos) --end;
   return std::string(text.substr(0, end)).append(kEllipsis.substr(0, max_bytes));
 }

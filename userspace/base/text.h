@@ -23,6 +23,9 @@ namespace oomw {
 // max_bytes; UTF-8 stays whole.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t max_bytes);
 
+// The longest beginning that is at most max_bytes long and ends between two characters.
+[[nodiscard]] std::string_view front_bytes(std::string_view text, std::size_t max_bytes);
+
 // A file name component: [A-Za-z0-9._-], everything else '_', never empty, never starting with
 // '.' or '-', at most max_bytes.
 [[nodiscard]] std::string to_file_component(std::string_view bytes, std::size_t max_bytes = 64);

@@ -24,14 +24,6 @@ std::uint32_t stable_hash(std::string_view bytes) {
   return hash;
 }
 
-// The longest prefix of valid UTF-8 that fits and does not end inside a character.
-std::string_view cut(std::string_view text, std::size_t max_bytes) {
-  if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 ClientMetric::Histogram to_prometheus(const CaptureMetrics::Histogram& from) {
   ClientMetric::Histogram to;
   to.sample_sum = from.sum;
@@ -48,7 +40,7 @@ ClientMetric::Histogram to_prometheus(const CaptureMetrics::Histogram& from) {
 std::string to_label(std::string_view value) {
   const std::string shown = printable(value, kMaxLabelBytes);
   if (shown == value && shown.size() <= kMaxLabelBytes) return shown;
-  return fmt::format("{}~{:08x}", cut(shown, kMaxLabelBytes - kHashBytes), stable_hash(value));
+  return fmt::format("{}~{:08x}", front_bytes(shown, kMaxLabelBytes - kHashBytes), stable_hash(value));
 }
 
 void Family::add(const CaptureMetrics::Histogram& histogram) {

@@ -84,25 +84,35 @@ struct SampledProcess::Impl {
     for (const Mapping* mapping : wanted) open_file(*mapping);
   }
 
-  // Those that samples point into, where others took their places.
+  // Those that samples point into. Each takes the place of one that neither they nor the names of classes need.
   void open_files_of(const std::vector<CodeHits>& hits) {
-    std::set<FileKey> wanted;
-    for (const CodeHits& hit : hits) wanted.insert(key_of(*hit.mapping));
+    if (VictimMarks::has(process.key().pid)) return;
+    std::set<FileKey> needed;
+    for (const CodeHits& hit : hits) needed.insert(key_of(*hit.mapping));
+    for (const Mapping& mapping : map->mappings()) {
+      if (is_class_archive(mapping)) needed.insert(key_of(mapping));
+    }
     for (const CodeHits& hit : hits) {
       if (!hit.mapping->has_file() || files.contains(key_of(*hit.mapping))) continue;
-      const auto unused = std::ranges::find_if(files, [&](const auto& file) { return !wanted.contains(file.first); });
-      if (files.size() >= kMaxOpenFiles && unused != files.end()) files.erase(unused);
-      open_file(*hit.mapping);
+      auto file = open_mapped(*hit.mapping);
+      const auto unused = std::ranges::find_if(files, [&](const auto& one) { return !needed.contains(one.first); });
+      if (!file || (files.size() >= kMaxOpenFiles && unused == files.end())) continue;
+      if (files.size() >= kMaxOpenFiles) files.erase(unused);
+      files.emplace(key_of(*hit.mapping), std::move(*file));
     }
   }
 
   void open_file(const Mapping& mapping) {
     if (files.size() >= kMaxOpenFiles || files.contains(key_of(mapping))) return;
-    // The mapped file itself, whatever its path names by now.
+    if (auto file = open_mapped(mapping)) files.emplace(key_of(mapping), std::move(*file));
+  }
+
+  // The mapped file itself, whatever its path names by now; nullopt: it is gone, or no regular file.
+  [[nodiscard]] std::optional<UniqueFd> open_mapped(const Mapping& mapping) const {
     auto file = open_at(process.dir_fd(), map_file_of(mapping), O_RDONLY);
     struct stat status {};
-    if (file && (::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode))) return;
-    if (file) files.emplace(key_of(mapping), std::move(*file));
+    if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return std::move(*file);
   }
 
   struct Job {

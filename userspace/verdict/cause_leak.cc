@@ -45,7 +45,7 @@ Called called_sites(const IncidentTrend& trend) {
   }
   if (called.why.empty() && trend.whole.judgement == "leak") {
     called.gained = live_gain(trend.whole);
-    called.why.emplace_back("of no single call site is it shown");
+    called.why.emplace_back("no single call site is shown to leak");
   }
   return called;
 }

@@ -15,6 +15,8 @@
 #include "analyses/analysis_job.h"
 #include "base/clock.h"
 #include "pprof/codec.h"
+#include "support/python_interpreter.h"
+#include "support/started_program.h"
 
 namespace oomw {
 namespace {
@@ -88,8 +90,8 @@ class Cat {
 };
 
 // An empty answer fails the test.
-AnalysisAnswer answer_of(std::size_t row, const Cat& cat) {
-  const auto files = ProcessFiles::open("/proc", {cat.pid(), 0});
+AnalysisAnswer answer_of(std::size_t row, int pid) {
+  const auto files = ProcessFiles::open("/proc", {pid, 0});
   EXPECT_TRUE(files) << files.error().message;
   if (!files) return {};
   auto answer = analyse_heap(row, *files, nullptr, nullptr, SystemClock().now() + std::chrono::seconds(60));
@@ -99,12 +101,14 @@ AnalysisAnswer answer_of(std::size_t row, const Cat& cat) {
   return *answer ? std::move(**answer) : AnalysisAnswer{};
 }
 
+std::size_t row_for(RuntimeKind of) {
+  return static_cast<std::size_t>(std::ranges::find(heap_analyses(), of, &HeapAnalysis::of) - heap_analyses().begin());
+}
+
 TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
   const Cat cat;
   ASSERT_TRUE(cat.is_ready());
-  const auto row = std::ranges::find(heap_analyses(), RuntimeKind::kNative, &HeapAnalysis::of);
-  ASSERT_NE(row, heap_analyses().end());
-  AnalysisAnswer answer = answer_of(static_cast<std::size_t>(row - heap_analyses().begin()), cat);
+  AnalysisAnswer answer = answer_of(row_for(RuntimeKind::kNative), cat.pid());
   const HeapAnalysed& heap = answer.heap;
   EXPECT_TRUE(std::ranges::any_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));
   EXPECT_TRUE(std::ranges::none_of(heap.fillers, [](const HeapFiller& one) { return one.kind == "holder"; }));
@@ -113,6 +117,23 @@ TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
   const auto contents = pprof::read(answer.files[0]->read(1u << 20).value_or(""));
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   EXPECT_GT(contents->total(contents->type_index("contents")), 0);
+}
+
+// Not of what was read to find it, nor of the types that are listed.
+TEST(MemoryAnalysis, the_share_of_a_type_or_holder_is_of_all_of_the_processs_memory) {
+  const std::string python = test::python_interpreter("3");
+  if (python.empty()) GTEST_SKIP() << "no Python here";
+  const test::StartedProgram program(
+      {python, "-c",
+       "import time; LOG = ['line %d' % i for i in range(50000)]; print('ready', flush=True); time.sleep(600)"});
+  ASSERT_TRUE(program.is_ready());
+  const HeapAnalysed heap = answer_of(row_for(RuntimeKind::kCpython), program.pid()).heap;
+  std::uint64_t whole = 0;
+  for (const MemoryShare& part : heap.parts) whole += part.bytes;
+  ASSERT_FALSE(heap.fillers.empty());
+  for (const HeapFiller& one : heap.fillers) {
+    EXPECT_NEAR(one.share, static_cast<double>(one.bytes) / static_cast<double>(whole), 0.001) << one.name;
+  }
 }
 
 // Pools, regions and pages; chains and references have no parts that stand for themselves.
@@ -127,7 +148,7 @@ TEST(MemoryAnalysis, python_java_and_node_are_read_in_part_where_there_is_no_tim
 TEST(MemoryAnalysis, the_composition_alone_has_parts_and_says_why_nothing_else) {
   const Cat cat;
   ASSERT_TRUE(cat.is_ready());
-  const HeapAnalysed heap = answer_of(kCompositionRow, cat).heap;
+  const HeapAnalysed heap = answer_of(kCompositionRow, cat.pid()).heap;
   EXPECT_FALSE(heap.parts.empty());
   EXPECT_TRUE(heap.fillers.empty());
   EXPECT_TRUE(std::ranges::none_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));

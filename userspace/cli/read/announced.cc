@@ -25,14 +25,18 @@ Announced::News Announced::note(const Incident& incident, bool is_revision) {
 }
 
 bool Repeats::is_repeat(const Event& event) {
+  constexpr Nanoseconds kBurstsAgain = std::chrono::minutes(10);
   Said now;
   if (const auto* capture = std::get_if<CaptureFinished>(&event); capture && capture->reason != CaptureReason::kNone) {
-    now = {fmt::format("{} {} {}", capture->process.pid, to_string(capture->method), to_string(capture->reason)), 0};
+    now = {
+        fmt::format("capture {} {} {}", capture->process.pid, to_string(capture->method), to_string(capture->reason)),
+        0};
   } else if (const auto* growth = std::get_if<GrowthProfile>(&event)) {
-    now = {fmt::format("{} {}", growth->process.pid, growth->started.ns), growth->grown_bytes};
+    now = {fmt::format("growth {} {}", growth->process.pid, growth->started.ns), growth->grown_bytes};
   } else if (const auto* mark = std::get_if<WatermarkCrossed>(&event);
              mark != nullptr && mark->reason == WatermarkReason::kTimeToLimit) {
-    now = {fmt::format("{} {}", mark->cgroup.value, mark->level_percent), 0};
+    now = {fmt::format("burst {} {} {}", mark->cgroup.value, mark->level_percent, mark->time.ns / kBurstsAgain.count()),
+           0};
   } else {
     return false;
   }

@@ -34,8 +34,8 @@ class Announced {
 };
 
 // Which events only say again what was said of their process: a capture that fails, or is not taken, for the reason of
-// the one before; growth that is not half as much again; that a burst would reach the limit, at the same level. Bounded
-// like Announced.
+// the one before; growth that is not half as much again; that a burst would reach the limit, at the same level within
+// the same ten minutes. Bounded like Announced.
 class Repeats {
  public:
   [[nodiscard]] bool is_repeat(const Event& event);

@@ -8,6 +8,7 @@
 #include "incident/incident_files.h"
 #include "pprof/codec.h"
 #include "store/incident_reader.h"
+#include "verdict/shell_word.h"
 
 namespace oomw::cli {
 namespace {
@@ -44,9 +45,10 @@ Result<IncidentEnds> load_ends(const std::string& incident, const std::string& d
   const std::string first = earlier_profile_file(found.incident, best);
   if (first.empty()) {
     const bool has_growth = found.incident.growth && !found.incident.growth->file.empty() && best != kGrowthFile;
-    return fail(ErrorCode::kNotFound,
-                "incident " + printable(found.incident.id, 64) + " has one profile only: name another to compare with" +
-                    (has_growth ? "; what it grew by: oomwitness top " + found.directory + "/" + kGrowthFile : ""));
+    return fail(
+        ErrorCode::kNotFound,
+        "incident " + printable(found.incident.id, 64) + " has one profile only: name another to compare with" +
+            (has_growth ? "; what it grew by: oomwitness top " + shell_word(found.directory + "/" + kGrowthFile) : ""));
   }
   ASSIGN_OR_RETURN(LoadedProfile before, load_file(found.directory + "/" + first));
   ASSIGN_OR_RETURN(LoadedProfile after, load_file(found.directory + "/" + best));

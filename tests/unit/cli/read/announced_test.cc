@@ -69,6 +69,8 @@ TEST(Repeats, a_burst_is_said_once_at_each_level) {
     EXPECT_FALSE(repeats.is_repeat(mark));
     EXPECT_TRUE(repeats.is_repeat(mark));
   }
+  mark.time = mark.time + std::chrono::minutes(10);
+  EXPECT_FALSE(repeats.is_repeat(mark)) << "another climb";
 }
 
 TEST(Repeats, growth_is_news_when_it_is_half_as_much_again) {
