@@ -9,6 +9,7 @@ from harness.wait import eventually
 
 class HungFile(GoHeapTest):
     alone = True
+    patience = 1
 
     def setUp(self):
         super().setUp()

@@ -29,6 +29,7 @@ time.sleep(1000)
 
 class HungMemory(E2eTest):
     alone = True
+    patience = 1
 
     def setUp(self):
         super().setUp()

@@ -14,6 +14,7 @@ CONFIG = CAPTURE_AT_80 + "[capture.http]\ntimeout_seconds = 10\n"
 
 class ReaderProcess(E2eTest):
     alone = True
+    patience = 1
 
     LIMIT_MB, FILL_MB = 96, 76
 

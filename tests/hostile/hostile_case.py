@@ -97,6 +97,7 @@ class DaemonWatch(threading.Thread):
 
 
 class HostileTest(GoHeapTest):
+    patience = 1
     NEIGHBOUR_MB = 64
     # The neighbour's own way to its limit takes a second.
     NEIGHBOUR_RATE = 100

@@ -36,6 +36,7 @@ def captures_of(witness, box):
 
 
 class HostileEndpoint(E2eTest):
+    patience = 1
     LIMIT_MB, FILL_MB = 96, 76  # with the interpreter 85 % of the limit
 
     def start_mode(self, mode, go_file):

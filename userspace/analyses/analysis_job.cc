@@ -7,6 +7,7 @@
 
 #include "analyses/analysis_wire.h"
 #include "base/files.h"
+#include "base/patience.h"
 #include "base/thread_cpu.h"
 #include "facts/contents_pprof.h"
 #include "pprof/codec.h"
@@ -29,6 +30,7 @@ class CpuClock final : public Clock {
 
 struct Parameters {
   std::size_t row = 0;
+  Nanoseconds cpu_limit{};
   int pid = 0;
   std::uint64_t entry = 0;
   SampleRate rate;
@@ -38,6 +40,7 @@ struct Parameters {
 std::string parameters_for(std::size_t row, const ProcessFiles& process, SampleRate rate) {
   reader::WireWriter out;
   out.number(row)
+      .number(static_cast<std::uint64_t>(patient(analysis_of(row)->cpu_limit).count()))
       .number(static_cast<std::uint64_t>(process.image.pid))
       .number(process.image.entry)
       .number(rate.one_in)
@@ -53,6 +56,7 @@ Result<Parameters> parse(std::string_view bytes) {
   reader::WireReader in(bytes);
   Parameters parameters;
   parameters.row = in.number();
+  parameters.cpu_limit = Nanoseconds(in.number());
   parameters.pid = static_cast<int>(in.number());
   parameters.entry = in.number();
   parameters.rate.one_in = static_cast<std::uint32_t>(in.number());
@@ -167,7 +171,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
                                 parameters.entry,
                                 parameters.libraries,
                                 clock,
-                                clock.now() + row.cpu_limit,
+                                clock.now() + parameters.cpu_limit,
                                 parameters.pid,
                                 parameters.rate};
   if (!row.recognises(subject)) return std::string();

@@ -9,6 +9,7 @@
 #include "analyses/analysis_wire.h"
 #include "analyses/stalled_connections.h"
 #include "base/files.h"
+#include "base/patience.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
 
@@ -99,7 +100,7 @@ HeapAnalyses::HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::ReaderGr
       clock_(clock),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
-      queue_({.workers = kAtOnce, .allowed = kSecondsOfOne, .patience = kPatience}) {}
+      queue_({.workers = kAtOnce, .allowed = kSecondsOfOne, .patience = patient(kPatience)}) {}
 
 void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit) {
   deliver_done();

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/patience.h"
+
 namespace oomw {
 namespace {
 
@@ -105,7 +107,7 @@ SlowReadings::SlowReadings(EventLoop& loop, const Clock& clock, std::string name
       pool_(std::make_unique<WorkerPool>(std::move(name), limits.threads, limits.max_waiting, limits.spares)) {
   shared_->loop = &loop;
   shared_->pool = pool_.get();
-  relief_ = loop.add_periodic(kRelief, [this] { pool_->relieve(clock_.now(), kPatience); });
+  relief_ = loop.add_periodic(kRelief, [this] { pool_->relieve(clock_.now(), patient(kPatience)); });
 }
 
 // A reading that hangs is not waited for: its thread ends with the process.
@@ -117,7 +119,7 @@ SlowReadings::~SlowReadings() {
     shared_->pool = nullptr;
   }
   pool_->close();
-  pool_->relieve(clock_.now(), kPatience);
+  pool_->relieve(clock_.now(), patient(kPatience));
 }
 
 void SlowReadings::ask(const std::string& owner, Reading reading) {

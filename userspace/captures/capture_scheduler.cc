@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/patience.h"
 #include "captures/capture_event.h"
 #include "model/pod_annotations.h"
 #include "model/share_owner.h"
@@ -90,7 +91,7 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
 }
 
 CaptureScheduler::Work& CaptureScheduler::work_of(const CaptureLane& lane) {
-  const FairQueue::Limits limits{.workers = lane.slots, .patience = lane.timeout + kPatience};
+  const FairQueue::Limits limits{.workers = lane.slots, .patience = lane.timeout + patient(kPatience)};
   return work_.try_emplace(&lane, Work{lane.workers, FairQueue(limits), {}}).first->second;
 }
 
@@ -172,8 +173,8 @@ CaptureFinished CaptureScheduler::run(const CaptureLane& lane, const CaptureRequ
 
 bool CaptureScheduler::run_on(WorkerPool& workers, ShareOwner owner, std::function<CaptureOutcome()> take) {
   const FairQueue::Limits limits{.workers = 1,
-                                 .allowed = kWalkPatience,
-                                 .patience = kWalkPatience,
+                                 .allowed = patient(kWalkPatience),
+                                 .patience = patient(kWalkPatience),
                                  .waiting = kMaxWalks,
                                  .waiting_of_one = kMaxWalksOfOne};
   Work& work = work_.try_emplace(&workers, Work{&workers, FairQueue(limits), {}}).first->second;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/patience.h"
 #include "captures/endpoint_fetch.h"
 
 namespace oomw {
@@ -18,8 +19,9 @@ MemStats fetch_memstats(const TargetProcess& process, const PprofEndpoint& endpo
                         Nanoseconds timeout, std::uint64_t max_body_bytes) {
   if (timeout <= Nanoseconds::zero()) return {};
   const std::string path = heap_path + (heap_path.find('?') == std::string::npos ? "?" : "&") + "debug=1";
-  const FetchResult answer = fetch_endpoint(process, endpoint, path, std::min(timeout, MemStatsLimits::kPatience),
-                                            max_body_bytes, MemStatsLimits::kTail);
+  const FetchResult answer =
+      fetch_endpoint(process, endpoint, path, std::min(timeout, patient(MemStatsLimits::kPatience)), max_body_bytes,
+                     MemStatsLimits::kTail);
   return answer.status == FetchStatus::kOk ? memstats_of(answer.body) : MemStats{};
 }
 

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "base/patience.h"
+
 namespace oomw {
 
 ReadGate::Pass ReadGate::enter(MonotonicTime deadline) {
   // Waits in steps, since a reader past its deadline does not wake the others.
   constexpr Nanoseconds kStep = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
-  while (inside_ != 0 && clock_.now() - inside_deadline_ < kPatience) {
+  while (inside_ != 0 && clock_.now() - inside_deadline_ < patient(kPatience)) {
     const Nanoseconds left = deadline - clock_.now();
     if (left <= Nanoseconds::zero()) return {*this, 0};
     left_.wait_for(lock, std::min(left, kStep));

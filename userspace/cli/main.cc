@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 
+#include "base/patience.h"
 #include "cli/commands.h"
 #include "web/site/web_process.h"
 
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
     (void)cli::report(config.error());
     return cli::kUsage;
   }
+  patience_factor = config->patience;
   if (line.data_dir) config->data_dir = *line.data_dir;
   return dispatch(line, *config);
 }

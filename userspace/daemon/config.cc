@@ -93,6 +93,11 @@ void read_flag(TableReader table, std::string_view key, bool& target) {
   table.reject_unknown();
 }
 
+void read_testing(TableReader table, Config& config) {
+  table.integer("patience", config.patience, 1, 100);
+  table.reject_unknown();
+}
+
 void read_operations(TableReader table, OperationPatterns& patterns) {
   std::vector<std::string> rows;
   table.texts("patterns", rows, OperationPatterns::kMax, OperationPatterns::fault_of);
@@ -196,6 +201,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   read_sinks(table.table("sinks"), config.sinks);
+  read_testing(table.table("testing"), config);
   table.reject_unknown();
   return reading;
 }
@@ -203,6 +209,8 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
 // Copies the values of keys that several parts need.
 void spread(Config& config) {
   config.triggers.time_to_limit = config.kernel.time_to_limit;
+  for (Nanoseconds* limit : {&config.live_timeout, &config.http.timeout, &config.collector.timeout})
+    *limit *= config.patience;
   config.http.proc_root = config.proc_root;
   config.http.patterns = config.patterns;
   config.correlator.patterns = config.patterns;

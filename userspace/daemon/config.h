@@ -53,6 +53,7 @@ struct Config {
   Retention retention;
   SinksConfig sinks;
   OperationPatterns patterns;
+  unsigned patience = 1;  // base/patience.h
 };
 
 inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.toml";

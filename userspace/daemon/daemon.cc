@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "base/log.h"
+#include "base/patience.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
 #include "daemon/daemon_impl.h"
@@ -377,8 +378,8 @@ void Daemon::Impl::tick() {
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);
   if (contents_trends) tick_contents();
-  live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
-  if (analysis_worker) analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
+  live_worker->relieve(clock.now(), config.live_timeout + patient(ReadGate::kPatience));
+  if (analysis_worker) analysis_worker->relieve(clock.now(), patient(HeapAnalyses::kPatience));
   say_findings();
   report_memory();
 }

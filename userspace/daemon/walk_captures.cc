@@ -7,6 +7,7 @@
 #include "analyses/pools_at_kill.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/patience.h"
 #include "base/text.h"
 #include "captures/capture_event.h"
 #include "captures/walk_job.h"
@@ -71,7 +72,7 @@ WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudge
       inspector_(clock, reader::ReaderConfig{.idle = reader_idle}),
       registry_(clock, {.proc_root = proc_root_, .inspector = &inspector_, .owner_of_cgroups = owner_of_cgroups},
                 watcher()),
-      inspections_(inspectors_, kInspectors, kInspectionPatience, clock,
+      inspections_(inspectors_, kInspectors, patient(kInspectionPatience), clock,
                    [this](ProcessKey process, std::optional<MonotonicTime> exec_time) {
                      (void)registry_.add(process, exec_time);
                    }),
@@ -316,9 +317,9 @@ CaptureOutcome WalkCaptures::decode(const HeapWalked& walk, Taken* taken, const 
 
 void WalkCaptures::tick(CaptureScheduler& scheduler) {
   const MonotonicTime now = clock_.now();
-  inspectors_.relieve(now, kInspectionPatience);
-  walkers_.relieve(now, kWalkPatience);
-  short_walkers_.relieve(now, kWalkPatience);
+  inspectors_.relieve(now, patient(kInspectionPatience));
+  walkers_.relieve(now, patient(kWalkPatience));
+  short_walkers_.relieve(now, patient(kWalkPatience));
   inspections_.tick();
   inspector_.tick();
   walk_readers_.tick();

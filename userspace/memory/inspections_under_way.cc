@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/patience.h"
+
 namespace oomw {
 
 InspectionsUnderWay::Inspection InspectionsUnderWay::begin(const std::string& file) {
@@ -20,8 +22,9 @@ void InspectionsUnderWay::end(std::uint64_t number) {
 bool InspectionsUnderWay::hangs(const std::string& file) const {
   const std::lock_guard lock(mutex_);
   const MonotonicTime now = clock_.now();
-  return std::ranges::any_of(
-      begun_, [&](const auto& entry) { return entry.second.file == file && now - entry.second.at > kPatience; });
+  return std::ranges::any_of(begun_, [&](const auto& entry) {
+    return entry.second.file == file && now - entry.second.at > patient(kPatience);
+  });
 }
 
 }  // namespace oomw

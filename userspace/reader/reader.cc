@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/patience.h"
 #include "base/rate_limit.h"
 #include "base/text.h"
 #include "reader/protocol.h"
@@ -121,8 +122,8 @@ struct Reader::Impl {
     if (process && !process->has_ended()) return {};
     if (const char* why = why_none()) return fail(ErrorCode::kUnavailable, why);
     if (process) forget_process();
-    ASSIGN_OR_RETURN(process,
-                     ReaderProcess::start(config.command, config.idle, kStartPatience, deadline, config.is_ahead));
+    ASSIGN_OR_RETURN(
+        process, ReaderProcess::start(config.command, config.idle, patient(kStartPatience), deadline, config.is_ahead));
     idle_since = clock.now();
     const std::lock_guard lock(counters_mutex);
     ++counters.started;
@@ -201,7 +202,10 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
                                                Nanoseconds time_limit, MonotonicTime deadline,
                                                std::span<const std::string> owners, Nanoseconds* cpu) {
   if (impl_->config.unreaped->holds(owners)) return impl_->refused(kind);
-  const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
+  const MonotonicTime asked = impl_->clock.now();
+  time_limit = patient(time_limit);
+  deadline = asked + patient(deadline - asked);
+  const std::unique_lock lock(impl_->job_mutex, std::max(deadline - asked, Nanoseconds::zero()));
   if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
     impl_->count(kind, &JobCounts::busy);
     return fault(Fault::kBusy, ErrorCode::kTimeout, "other readings took all the time");
@@ -217,7 +221,7 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
 void Reader::warm_up() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  if (!impl_->ensure_process(impl_->clock.now() + 2 * kStartPatience)) return;  // a job reports why it cannot
+  if (!impl_->ensure_process(impl_->clock.now() + 2 * patient(kStartPatience))) return;  // a job reports why it cannot
   const MonotonicTime now = impl_->clock.now();
   if (now - impl_->idle_since < impl_->config.idle / 2) return;
   impl_->owners.clear();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/patience.h"
 #include "system/sampler_impl.h"
 
 namespace oomw {
@@ -50,7 +51,7 @@ Sampler::Impl::~Impl() {
 void Sampler::Impl::start() {
   rescan();
   read_all_processes();
-  bundles.settle(kStartPatience);  // names of containers whose kills are read from the log of the past
+  bundles.settle(patient(kStartPatience));  // names of containers whose kills are read from the log of the past
   is_started = true;
   arm_slow();
   arm_fast();

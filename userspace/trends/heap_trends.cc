@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/log.h"
+#include "base/patience.h"
 #include "base/thread_cpu.h"
 #include "events/contents_names.h"
 #include "trends/trend_judgement.h"
@@ -93,7 +94,7 @@ HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, Me
 
 void HeapTrends::tick(bool is_busy) {
   const MonotonicTime now = clock_.now();
-  worker_->relieve(now, config_.read_timeout + std::chrono::seconds(2));
+  worker_->relieve(now, patient(config_.read_timeout + std::chrono::seconds(2)));
   if (now >= next_list_) list_processes(now);
   end_long_waits(now);
   note_memory();
@@ -158,7 +159,7 @@ std::string HeapTrends::read_into_store(ProcessKey process, Nanoseconds& cost_el
   if (has_nothing_new(process)) return kNoGc;
   const auto room = memory_.try_take(kMemoryBytes, kLeftForCaptures);
   if (!room) return "no_memory";
-  const HeapRead read = runtime_.read(process, clock_.now() + config_.read_timeout);
+  const HeapRead read = runtime_.read(process, clock_.now() + patient(config_.read_timeout));
   cost_elsewhere = read.cost_elsewhere;
   if (!read.reading) return std::string(to_string(read.failure.reason));
   add(*read.process, *read.reading, ReadingOrigin::kScheduled);

@@ -52,6 +52,7 @@ class E2eTest(unittest.TestCase):
 
     loses_incidents = False  # a test whose disk is gone on purpose
     alone = False  # nothing may run beside its class: run.py
+    patience = 5  # of the daemon (with_patience); 1 where the test is about what it gives up
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -113,7 +114,7 @@ class E2eTest(unittest.TestCase):
             args = [*args, "--record", os.path.join(self.scratch, f"kept-{len(self.recordings)}.jsonl")]
         if "--record" in args:
             self.recordings.append(args[args.index("--record") + 1])
-        made = self.closing(Daemon(data_dir or self.data_dir(), config, args, prefix))
+        made = self.closing(Daemon(data_dir or self.data_dir(), config, args, prefix, patience=self.patience))
         self.daemons.append(made)
         return made
 

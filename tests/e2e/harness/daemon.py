@@ -33,11 +33,14 @@ def free_port():
     raise AssertionError("no free port in 100 tries")
 
 
-def with_patience(config):
-    """A walk at the kill may take as much longer as everything else does by OOMW_TIME_FACTOR."""
-    if TIME_FACTOR == 1 or "at_kill" in config:
-        return config
-    return f"{config}\n[capture.at_kill]\nmax_seconds = {min(10, 0.1 * TIME_FACTOR)}\n"
+def with_patience(config, patience):
+    """`patience` times as long before the daemon gives up what it reads, and by OOMW_TIME_FACTOR more; a walk at the kill by the latter."""
+    longer = min(100, int(patience * TIME_FACTOR))
+    if longer > 1:
+        config += f"\n[testing]\npatience = {longer}\n"
+    if TIME_FACTOR > 1 and "at_kill" not in config:
+        config += f"\n[capture.at_kill]\nmax_seconds = {min(10, 0.1 * TIME_FACTOR)}\n"
+    return config
 
 
 def assert_status(done, status):
@@ -82,12 +85,12 @@ def capture_with(pid, wanted):
 class Daemon(Closeable):
     """`oomwitness run` on a data directory and a free loopback port, ready when constructed."""
 
-    def __init__(self, data_dir, config="", args=(), prefix=(), wait_ready=True):
+    def __init__(self, data_dir, config="", args=(), prefix=(), wait_ready=True, patience=1):
         self.data_dir = data_dir
         self.port = free_port()
         self.log_file = tempfile.NamedTemporaryFile(prefix="oomw-e2e-log-")
         self._config = tempfile.NamedTemporaryFile("w", prefix="oomw-e2e-", suffix=".toml")
-        self._config.write(with_patience(config))
+        self._config.write(with_patience(config, patience))
         self._config.flush()
         command = [*prefix, tools.BINARY, "run", "--config", self._config.name, "--data-dir", data_dir,
                    "--metrics-listen", f"127.0.0.1:{self.port}", *args]

@@ -116,6 +116,14 @@ TEST(ConfigTest, values_that_no_part_could_use_are_refused) {
   EXPECT_NE(error_of("[kernel.best_rung]\noom_kill = \"best\"").find("one of fentry"), std::string::npos);
 }
 
+TEST(ConfigTest, patience_lengthens_what_is_allowed_to_whom_the_daemon_waits_for) {
+  const auto config = parse_config("[testing]\npatience = 5\n[capture.live]\ntimeout_seconds = 2\n", "o.toml");
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(config->patience, 5u);
+  EXPECT_EQ(config->live_timeout, std::chrono::seconds(10));
+  EXPECT_EQ(config->http.timeout, 5 * HttpCaptureConfig().timeout);
+}
+
 TEST(ConfigTest, patterns_of_operations_reach_what_sums_by_them) {
   const auto config = parse_config(R"([operations]
 patterns = ["job github.com/acme/jobs .(*Runner).", "library github.com/acme/"]
