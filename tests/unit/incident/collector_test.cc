@@ -7,7 +7,7 @@
 #include "correlate/collector_memory.h"
 #include "incident/queue_text.h"
 #include "report/collector_report.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {

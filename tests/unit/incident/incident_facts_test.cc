@@ -3,26 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {
 
+using testing::in_pod;
+
 Incident in_cgroup(const std::string& path) {
   Incident incident;
   incident.cgroup_path = path;
-  return incident;
-}
-
-Incident in_pod(const std::string& pod, const std::string& workload = "") {
-  Incident incident;
-  incident.container.pod_namespace = "shop";
-  incident.container.pod_name = pod;
-  incident.container.name = "web";
-  if (!workload.empty()) {
-    incident.pod.emplace();
-    incident.pod->workload = {"Deployment", workload, std::string(kByTemplateHash)};
-  }
   return incident;
 }
 

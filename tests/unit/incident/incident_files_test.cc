@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events/contents_file.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {

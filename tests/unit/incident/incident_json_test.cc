@@ -10,8 +10,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "incident/incident_size.h"
+#include "support/builders.h"
 #include "unit/incident/golden.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "incident/incident_files.h"
 #include "store/directory_names.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {

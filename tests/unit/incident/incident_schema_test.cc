@@ -9,11 +9,11 @@
 
 #include "base/files.h"
 #include "incident/incident_fields.h"
+#include "support/builders.h"
 #include "support/known_incidents.h"
 #include "support/source_tree.h"
 #include "unit/incident/json_schema.h"
 #include "unit/incident/sample_answer.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "support/builders.h"
 #include "support/known_incidents.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "support/builders.h"
 #include "support/known_incidents.h"
 #include "unit/incident/sample_answer.h"
-#include "unit/incident/sample_incident.h"
 #include "verdict/next_steps.h"
 
 namespace oomw {

@@ -6,8 +6,8 @@
 
 #include "base/files.h"
 #include "pprof/codec.h"
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

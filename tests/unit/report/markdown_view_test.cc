@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "pprof/codec.h"
 #include "reader/wire.h"
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "support/builders.h"
 #include "unit/incident/golden.h"
 #include "unit/incident/sample_answer.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/builders.h"
 #include "unit/incident/golden.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

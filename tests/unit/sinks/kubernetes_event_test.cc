@@ -6,21 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Incident make_incident() {
-  Incident incident;
-  incident.id = "20261121T030405Z-1a2b3c4d";
+  Incident incident = testing::in_pod("web-0");
   incident.scope = "container";
-  incident.container.pod_name = "web-0";
-  incident.container.pod_namespace = "shop";
   incident.container.pod_uid = "9f3d";
-  incident.container.name = "web";
   incident.limit_bytes = 512u << 20;
   incident.victims.resize(1);
   incident.victims[0].comm = "web\x1b[31m";

@@ -7,25 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "support/builders.h"
 #include "unit/base/set_clock.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
 
-using testing::Contains;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::Pair;
 
 Incident go_incident(WallTime time) {
-  Incident incident;
-  incident.id = "20261121T030405Z-1a2b3c4d";
+  Incident incident = testing::in_pod("cart-7d9f-x2", "cart", "cart");
   incident.time = time;
-  incident.container.pod_namespace = "shop";
-  incident.container.pod_name = "cart-7d9f-x2";
-  incident.container.name = "cart";
-  incident.pod.emplace();
-  incident.pod->node = "n1";
-  incident.pod->workload = {"Deployment", "cart", "pod_template_hash"};
   IncidentCapture capture;
   capture.file = "capture-01-at_kill.pb.gz";
   capture.method = "at_kill";
@@ -83,7 +77,7 @@ TEST(UuidOf, is_a_uuid_and_the_same_for_the_same_text) {
   EXPECT_NE(uuid, uuid_of("b"));
 }
 
-class ProfilePushTest : public testing::Test {
+class ProfilePushTest : public ::testing::Test {
  protected:
   static constexpr WallTime kKill{1'800'000'000'000'000'000};
 

@@ -4,26 +4,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/builders.h"
+
 namespace oomw {
 namespace {
 
-Incident pod_incident() {
-  Incident incident;
-  incident.id = "20261121T030405Z-1a2b3c4d";
-  incident.time = {1'795'230'245'000'000'000};
-  incident.container.pod_name = "web-0";
-  incident.container.pod_namespace = "shop";
-  incident.container.name = "web";
-  incident.pod.emplace().node = "n1";
-  return incident;
-}
+Incident pod_incident() { return testing::in_pod("web-0"); }
 
 TEST(CloudEventOf, has_the_required_attributes_and_the_incident_as_data) {
   const Incident incident = pod_incident();
   const std::string source = event_source_of(incident, "/clusters/prod");
   const auto event = nlohmann::json::parse(cloud_event_of(incident, R"({"id":"x","n":1})", source, 2));
   EXPECT_EQ(event, nlohmann::json::parse(R"({"specversion":"1.0","id":"20261121T030405Z-1a2b3c4d",
-      "source":"/clusters/prod/nodes/n1","type":"io.oomwitness.oom_kill.v1","time":"2026-11-21T03:04:05.000000000Z",
+      "source":"/clusters/prod/nodes/n1","type":"io.oomwitness.oom_kill.v1","time":"2026-11-21T03:04:05.123456789Z",
       "subject":"shop/web-0/web","oomwrevision":2,"datacontenttype":"application/json","data":{"id":"x","n":1}})"));
 }
 

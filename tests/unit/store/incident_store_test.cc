@@ -15,8 +15,8 @@
 #include "store/directory_names.h"
 #include "store/incident_reader.h"
 #include "store/incident_summary.h"
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "store/incident_reader.h"
 #include "store/incident_store.h"
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {
@@ -59,13 +59,7 @@ class SummariesTest : public ::testing::Test {
   IncidentReader reader_{directory_.path() + "/data"};
 };
 
-Incident with_cause(const std::string& cause) {
-  Incident incident = testing::sample_incident();
-  incident.captures.clear();
-  incident.trend.reset();
-  incident.verdict = IncidentVerdict{cause, 0.8};
-  return incident;
-}
+Incident with_cause(const std::string& cause) { return testing::judged_as(cause); }
 
 TEST_F(SummariesTest, are_read_without_incident_json) {
   const std::string path = write(with_cause("leak"));

@@ -7,8 +7,8 @@
 
 #include "base/files.h"
 #include "store/incident_store.h"
+#include "support/builders.h"
 #include "unit/base/temporary_directory.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {

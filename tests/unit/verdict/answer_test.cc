@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {
@@ -15,17 +15,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // Killed for a cause, without anything that names code.
-Incident incident_of(const std::string& cause) {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.collector.reset();
-  incident.captures.clear();
-  incident.limit_bytes = 256u << 20;
-  incident.victims.front().comm = "cart";
-  incident.verdict.reset();
-  if (!cause.empty()) incident.verdict = IncidentVerdict{cause, 0.8, {"memory rose by half of the limit"}};
-  return incident;
-}
+Incident incident_of(const std::string& cause) { return testing::judged_as(cause); }
 
 IncidentFiller filler() {
   return {"go",

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "unit/verdict/contents_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 #include "verdict/verdict.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 
 namespace oomw {
@@ -16,10 +16,7 @@ using ::testing::Not;
 
 // A Collector whose requests are unpacked by many functions of its receiver, and packed by one of its exporter.
 Incident collector(const std::string& cause) {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.holders.clear();
-  incident.verdict = IncidentVerdict{cause, 0.5, {"at its busiest it takes about as much as the limit"}};
+  Incident incident = testing::judged_as(cause);
   incident.collector.emplace();
   incident.collector->components = {{"receiver", "otlp", "", 170u << 20, 0.7},
                                     {"exporter", "otlphttp", "", 63u << 20, 0.26}};

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "unit/verdict/contents_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 #include "verdict/verdict.h"
 
@@ -258,10 +258,8 @@ TEST(FillerAnswer, buffers_of_a_node_program_are_not_bounded_by_its_heap) {
 Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
   Incident incident = python_incident("leak");
   incident.fillers.clear();
-  incident.composition.emplace();
-  incident.composition->as_of = {incident.time.ns - 2'000'000'000};
-  incident.composition->parts = {{"malloc: free", "native", free_mib << 20, "chunks"},
-                                 {"malloc: in use", "native", used_mib << 20, "chunks"}};
+  testing::add_parts(incident, {{"malloc: free", "native", free_mib << 20, "chunks"},
+                                {"malloc: in use", "native", used_mib << 20, "chunks"}});
   return incident;
 }
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 
 namespace oomw {
@@ -41,11 +41,8 @@ IncidentGrowth growth_through(const std::string& code, const std::vector<std::st
 
 // A list in module `app` that app.generate grew for the view report_view.
 Incident flask_incident() {
-  Incident incident = testing::incident_without_findings();
-  incident.limit_bytes = 96u << 20;
-  incident.victims.front().comm = "python3";
+  Incident incident = testing::judged_as("leak", "python3", 96);
   incident.victims.front().cmdline = "/usr/bin/python3 -u /srv/app.py --port 80";
-  incident.verdict = IncidentVerdict{"leak", 0.5, {"memory rose in each quarter"}};
   incident.fillers = {filler_of("cpython", "holder", "list of dict", "`LOG` in module `app`")};
   incident.growth = growth_through("generate (app.py:41)",
                                    {"malloc (libc.so.6)", "generate (app.py:41)", "report_view (app.py:60)"}, 0.92);
@@ -54,17 +51,13 @@ Incident flask_incident() {
 
 // zlib's states below streams that nobody closes.
 Incident zlib_incident() {
-  Incident incident = testing::incident_without_findings();
-  incident.limit_bytes = 96u << 20;
-  incident.victims.front().comm = "node";
-  incident.verdict = IncidentVerdict{"leak", 0.5, {"memory rose in each quarter"}};
+  Incident incident = testing::judged_as("leak", "node", 96);
   IncidentFiller filler = filler_of("v8", "type", "Function", "");
   filler.share = 0.02;
   filler.bytes = 2u << 20;
   incident.fillers = {filler};
-  incident.composition.emplace();
-  incident.composition->parts = {{"malloc: in use", "glibc", 80u << 20, "chunks"},
-                                 {"V8 heap: objects", "v8", 4u << 20, "pages"}};
+  testing::add_parts(incident,
+                     {{"malloc: in use", "glibc", 80u << 20, "chunks"}, {"V8 heap: objects", "v8", 4u << 20, "pages"}});
   incident.growth = growth_through(
       "", {"libc.so.6!fn_16e040 (libc.so.6)", "malloc (libc.so.6)", "deflateInit2_ (node)", "[jit]", "Init (node)"},
       0.9);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "support/builders.h"
 #include "support/mib.h"
-#include "unit/incident/sample_incident.h"
 #include "verdict/verdict.h"
 
 namespace oomw {
@@ -21,20 +21,12 @@ constexpr double kLimit = 256 * kMiB;
 
 // A container whose memory was shape(t) of its limit at t in [0, 1] of `seconds`, read every half second.
 Incident with_memory(double seconds, const std::function<double(double)>& shape) {
-  Incident incident = sample_incident();
-  incident.trend.reset();
-  incident.captures.clear();
+  Incident incident = testing::judged_as("");
   incident.coverage_ratio.reset();
-  incident.collector.reset();
-  incident.series.clear();
-  incident.limit_bytes = static_cast<std::uint64_t>(kLimit);
   incident.usage_bytes = incident.limit_bytes;
-  incident.victims[0].started = before_kill(static_cast<std::int64_t>(seconds * 1000));
   incident.victims[0].rss->anon_bytes = static_cast<std::uint64_t>(kLimit * 0.95);
-  for (double t = 0; t < seconds; t += 0.5) {
-    const auto bytes = static_cast<std::uint64_t>(std::clamp(shape(t / seconds), 0.0, 1.0) * kLimit);
-    incident.series.push_back({before_kill(static_cast<std::int64_t>((seconds - t) * 1000)), bytes + 4096, bytes});
-  }
+  testing::draw(incident, seconds, 0.5,
+                [&](double t) { return std::clamp(shape(t / seconds), 0.0, 1.0) * kLimit / kMiB; });
   return incident;
 }
 

@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "support/builders.h"
 #include "support/mib.h"
-#include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {
@@ -19,14 +19,9 @@ constexpr double kWhole = 256;  // MiB, at the kill
 
 // Read each half second; shape(part of the time) in MiB.
 Incident with_curve(double seconds, const std::function<double(double)>& shape) {
-  Incident incident = sample_incident();
-  incident.series.clear();
+  Incident incident = testing::sample_incident();
   incident.usage_bytes = static_cast<std::uint64_t>(kWhole * kMiB);
-  incident.victims[0].started = before_kill(static_cast<std::int64_t>(seconds * 1000));
-  for (double t = 0; t < seconds; t += 0.5) {
-    const auto bytes = static_cast<std::uint64_t>(shape(t / seconds) * kMiB);
-    incident.series.push_back({before_kill(static_cast<std::int64_t>((seconds - t) * 1000)), bytes, bytes});
-  }
+  testing::draw(incident, seconds, 0.5, [&](double t) { return shape(t / seconds); });
   return incident;
 }
 

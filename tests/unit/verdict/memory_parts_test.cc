@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "events/memory_part.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 #include "verdict/filler_answer.h"
 #include "verdict/verdict.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 #include "verdict/answer.h"
 
 namespace oomw {
@@ -27,11 +27,7 @@ IncidentHolder holder(std::string component = "") {
 
 // A leak whose allocating code is known.
 Incident leak_with(IncidentHolder one) {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.collector.reset();
-  incident.victims.front().comm = "cart";
-  incident.verdict = IncidentVerdict{"leak", 0.8, {"memory rose by half of the limit"}};
+  Incident incident = testing::judged_as("leak");
   incident.fillers = {{"go", "site", "main.put (a.go:1)", {"main.put"}, "", "", 100, 0.9, "at_kill"}};
   incident.holders = {std::move(one)};
   return incident;

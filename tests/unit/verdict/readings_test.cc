@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw {
 namespace {

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verdict/contents_incident.h"
+#include "support/builders.h"
 #include "verdict/verdict.h"
 
 namespace oomw {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 #include "verdict/verdict_evidence.h"
 
 namespace oomw {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "store/incident_summary.h"
-#include "unit/incident/sample_incident.h"
+#include "support/builders.h"
 
 namespace oomw::cli {
 namespace {

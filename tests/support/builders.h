@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Incidents to start from, and single facts of them: a test takes one and changes what it is about.
 #pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "incident/incident.h"
 
@@ -142,6 +148,75 @@ inline Incident incident_without_findings() {
   incident.composition.reset();
   incident.fillers.clear();
   incident.verdict.reset();
+  return incident;
+}
+
+// That, with a judgement; the name is the victim's.
+inline Incident judged_as(const std::string& cause, const std::string& comm = "cart", std::uint64_t limit_mib = 256) {
+  Incident incident = incident_without_findings();
+  incident.limit_bytes = limit_mib << 20;
+  incident.victims.front().comm = comm;
+  if (!cause.empty()) incident.verdict = IncidentVerdict{cause, 0.5, {"memory rose in each quarter"}};
+  return incident;
+}
+
+// Of a Python program whose contents were read.
+inline IncidentFiller found(const std::string& kind, const std::string& name, const std::string& held_as,
+                            double share) {
+  IncidentFiller filler;
+  filler.runtime = "cpython";
+  filler.kind = kind;
+  filler.name = name;
+  filler.held_as = held_as;
+  filler.share = share;
+  filler.bytes = static_cast<std::uint64_t>(share * (96 << 20));
+  filler.count = 500'000;
+  filler.evidence = "analysis";
+  return filler;
+}
+
+inline Incident python_incident(const std::string& cause) {
+  Incident incident = judged_as(cause, "python3", 96);
+  incident.fillers = {found("holder", "list of dict", "`LOG` in module `app`", 0.86), found("type", "dict", "", 0.6)};
+  return incident;
+}
+
+// So many MiB, of which none can be reclaimed, every `step` seconds of its life.
+inline void draw(Incident& incident, double seconds, double step, const std::function<double(double)>& mebibytes_at) {
+  incident.victims.front().started = before_kill(static_cast<std::int64_t>(seconds * 1000));
+  incident.series.clear();
+  for (double t = 0; t < seconds; t += step) {
+    const auto bytes = static_cast<std::uint64_t>(mebibytes_at(t) * (1 << 20));
+    incident.series.push_back({before_kill(static_cast<std::int64_t>((seconds - t) * 1000)), bytes, bytes});
+  }
+}
+
+// One that is not judged yet: so many MiB at each second of its life, until a limit of 96 MiB.
+inline Incident grown(const std::function<double(double)>& mebibytes_at, int seconds) {
+  Incident incident = python_incident("");
+  incident.usage_bytes = 96u << 20;
+  incident.victims.front().rss->anon_bytes = 92u << 20;
+  incident.watermarks.clear();
+  draw(incident, seconds, seconds / 120.0, mebibytes_at);
+  return incident;
+}
+
+inline void add_parts(Incident& incident, std::vector<MemoryShare> parts, double seconds_before = 2) {
+  incident.composition.emplace();
+  incident.composition->as_of = {incident.time.ns - static_cast<std::int64_t>(seconds_before * 1e9)};
+  incident.composition->parts = std::move(parts);
+}
+
+// A container of a pod in the namespace "shop", of a Deployment where one is named, and nothing else.
+inline Incident in_pod(const std::string& pod, const std::string& workload = "", const std::string& container = "web") {
+  Incident incident;
+  incident.id = "20261121T030405Z-1a2b3c4d";
+  incident.time = kKillTime;
+  incident.container.pod_namespace = "shop";
+  incident.container.pod_name = pod;
+  incident.container.name = container;
+  incident.pod.emplace().node = "n1";
+  if (!workload.empty()) incident.pod->workload = {"Deployment", workload, std::string(kByTemplateHash)};
   return incident;
 }
 
