@@ -111,11 +111,12 @@ def command_of(full, folder, tree=TREE):
     if stage in FOLDERS:
         return ["/usr/bin/python3", os.path.join(tree, "tests/e2e/run.py"), "--folder", os.path.join(tree, "tests", stage),
                 "--binary", os.path.join(build, "userspace/oomwitness"), "--junit", f"{folder}/{stage}.xml", "--name", name]
-    if stage == "vm" and vm_parts(name):
-        kernel, _, test = vm_parts(name)
-        return [os.path.join(tree, "tests/vm/suite.sh"), "--kernel", kernel, "--results", folder, *([test] if test else [])]
+    if stage in ("vm", "languages") and vm_parts(name):
+        kernel, part, test = vm_parts(name)
+        return [os.path.join(tree, "tests/vm/suite.sh"), "--kernel", kernel, "--results", folder,
+                *(["--part", part] if stage == "languages" else []), *([test] if test else [])]
     if full == "vm.features":
-        return [os.path.join(tree, "tests/vm/suite.sh"), "--doctor-only", "--results", folder]
+        return [os.path.join(tree, "tests/vm/suite.sh"), "--part", "doctor", "--results", folder]
     if stage.startswith("systemd"):
         return [os.path.join(tree, "tests/systemd/suite.sh"), "--results", folder, *([name] if name else [])]
     return None

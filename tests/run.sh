@@ -3,7 +3,7 @@
 # The tests that every change must pass, on this machine:  sudo tests/run.sh [--all | --only STAGE...]
 #   --all   these (the gate), then the rest, the stage that was not run for longest first, as far as OOMW_LIMIT_SECONDS allow
 #   STAGE   of the gate: unit pipeline bpf e2e hostile deploy parsers threads; of the rest: matrix e2e-rest hostile-rest living
-#           cases peers web newcomer cluster vm systemd fuzz asan tsan alone; only on demand: cluster-vm bench
+#           cases peers web newcomer cluster vm languages systemd fuzz asan tsan alone; only on demand: cluster-vm bench
 # One test, to hunt a flake:  sudo tests/run.sh --name NAME [--times N] [--under-load], NAME as a failed: or flaky: line has it
 # A line a stage; what a stage printed is in build/logs, and here if one of its tests failed. Failures are run again alone, as
 # their class allows (rerun.py). Ends with the skipped tests and their reasons, what failed, what was flaky, then one line
@@ -16,11 +16,11 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 gate=(unit pipeline bpf e2e hostile deploy parsers threads)
-rest=(matrix e2e-rest hostile-rest living cases peers web newcomer cluster vm systemd fuzz asan tsan alone)
+rest=(matrix e2e-rest hostile-rest living cases peers web newcomer cluster vm languages systemd fuzz asan tsan alone)
 on_demand=(cluster-vm bench) # minutes of two emulated CPUs; bars that need a quiet machine
 # Seconds that a stage of the rest may need on 2 cores with nothing cached.
 declare -A needs=([matrix]=400 [e2e-rest]=1500 [hostile-rest]=300 [living]=500 [cases]=700 [peers]=600 [web]=200 [newcomer]=250 [cluster]=1000
-  [vm]=1000 [systemd]=500 [fuzz]=800 [asan]=800 [tsan]=800 [alone]=1800)
+  [vm]=1000 [languages]=1500 [systemd]=500 [fuzz]=800 [asan]=800 [tsan]=800 [alone]=1800)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 rerun_seconds=300 # after that, for failures that are run again
@@ -179,6 +179,13 @@ stage_vm() {
   needs_root vm "the VM reads files that only root may" && built ci oomwitness bpf_tests || return
   "$tree/tests/vm/suite.sh" --results "$results"
   compgen -G "$results/vm.*[0-9t].xml" >/dev/null || record fail vm "no results of any kernel" crash
+}
+
+# Public reports and a kill of each language on one kernel with cgroup v2 and fentry.
+stage_languages() {
+  needs_root languages "the VM reads files that only root may" && built ci oomwitness bpf_tests || return
+  "$tree/tests/vm/suite.sh" --kernel 6.12 --part cases --part languages --results "$results"
+  compgen -G "$results/vm.*.xml" >/dev/null || record fail languages "no results" crash
 }
 
 # The package on a Debian whose process 1 is systemd.

@@ -4,7 +4,6 @@
 `right`: what leads to the fix, in the answer's lines, as it was written down before the first run. Where today's answer does
 not, the case says so (`is_right = False`): it is red as soon as the answer has become right, for the mark to be taken away.
 """
-import glob
 import http.client
 import json
 import os
@@ -150,17 +149,11 @@ class Node(CaseTest):
 @unittest.skipUnless(shutil.which("javac"), "there is no javac")
 class Java(CaseTest):
     def program(self, name, *options, jars=""):
-        classes = os.path.join(tools.CACHE, "workloads", "cases")
-        tools._build(os.path.join(classes, name + ".class"), [os.path.join(PROGRAMS, name + ".java")],
-                     ["javac", "-cp", jars or ".", "-d", classes, os.path.join(PROGRAMS, name + ".java")])
-        return [shutil.which("java"), *options, "-cp", f"{classes}:{jars}", name]
+        return [shutil.which("java"), *options, "-cp", f"{tools.java_case(name, jars)}:{jars}", name]
 
     def test_11_buffers_that_nobody_releases(self):
         """netty/netty#6343: -Xmx allows as much direct memory again."""
-        jars = ":".join(jar for part in ("buffer", "codec", "common", "handler", "resolver", "transport")
-                        for jar in glob.glob(f"/usr/share/java/netty-{part}.jar"))
-        if not jars:
-            self.skipTest("there is no netty (libnetty-java)")
+        jars = tools.netty_jars()
         port = free_port()
         sockets = []
 

@@ -90,7 +90,7 @@ class VmResults(unittest.TestCase):
     def outcomes(self, kernel="6.1"):
         """{name: outcome or reason}"""
         path = os.path.join(self.folder, "out.xml")
-        self.has_failed = results.read(kernel, self.folder, is_whole=False).write(path)
+        self.has_failed = results.read(kernel, self.folder).write(path)
         return {case.get("name"): case[0].tag + ": " + case[0].get("message") if len(case) else "pass"
                 for case in xml.parse(path).iter("testcase")}
 
@@ -152,32 +152,37 @@ class VmResults(unittest.TestCase):
         self.assertTrue(self.has_failed)
 
 
-class LeftOut(unittest.TestCase):
-    def test_every_line_has_a_suite_a_pattern_known_kernels_and_a_reason(self):
-        for suite, pattern, kernels, reason in choice.read():
-            self.assertIn(suite, ("bpf", "e2e"))
+class Choice(unittest.TestCase):
+    def test_every_line_has_a_pattern_known_kernels_and_a_reason(self):
+        for pattern, kernels, reason in choice.read("left_out.tsv"):
             self.assertTrue(pattern and reason)
-            self.assertLessEqual(kernels, set(features.LINES))
+            self.assertLessEqual(set(kernels.split(",")), {"-", *features.LINES})
+        for part, pattern, kernels, why in choice.read("chosen.tsv"):
+            self.assertIn(part, ("e2e", "cases", "languages"))
+            self.assertTrue(pattern and why)
+            self.assertLessEqual(set(kernels.split(",")), {"all", *features.LINES})
 
-    def test_test_that_runs_on_one_kernel_is_left_out_on_the_others(self):
-        rows = [("e2e", "names.*", {"newest"}, "why")]
-        self.assertEqual(choice.left_out("e2e", "newest", rows), [])
-        self.assertEqual(choice.left_out("e2e", "6.1", rows), [("names.*", "why")])
-        self.assertEqual(choice.left_out("bpf", "6.1", rows), [])
+    def test_what_runs_on_one_kernel_runs_there(self):
+        rows = [("names.*", "newest", "why")]
+        self.assertEqual(choice.left_out("newest", rows), [])
+        self.assertEqual(choice.left_out("6.1", rows), [("names.*", "why")])
+        rows = [("e2e", "names.*", "newest", "why"), ("e2e", "kills.*", "all", "all of them"), ("cases", "*", "all", "others")]
+        self.assertEqual(choice.chosen("e2e", "6.1", rows), [("kills.*", "all of them")])
+        self.assertEqual(choice.chosen("e2e", "newest", rows), [("names.*", "why"), ("kills.*", "all of them")])
 
-    def run_tests(self, left_out):
+    def run_tests(self, chosen):
         """The runner on two tests, with that list: its output."""
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-vm-test-"))
-        for name, text in (("left_out.tsv", left_out),
+        for name, text in (("chosen.tsv", chosen),
                            ("test_two.py", "import unittest\nclass Two(unittest.TestCase):\n    def test_a(self): pass\n    test_b = test_a\n")):
             fileio.write(os.path.join(folder, name), text)
-        return subprocess.run([sys.executable, "-B", RUNNER, "--folder", folder, "--leave-out", f"{folder}/left_out.tsv"],
+        return subprocess.run([sys.executable, "-B", RUNNER, "--folder", folder, "--choose", f"{folder}/chosen.tsv"],
                               text=True, capture_output=True)
 
-    def test_left_out_test_is_printed_with_its_reason(self):
-        done = self.run_tests("two.Two.test_b\tnot now\n")
-        self.assertIn("SKIP  two.Two.test_b (0.0 s): not now", done.stdout)
-        self.assertIn("PASS  two.Two.test_a", done.stdout)
+    def test_only_what_is_chosen_runs_and_counts(self):
+        done = self.run_tests("two.Two.test_a\tnow\n")
+        self.assertNotIn("test_b", done.stdout)
+        self.assertIn("e2e: 1 tests, 0 failed", done.stdout)
 
     def test_pattern_that_names_no_test_is_refused(self):
         done = self.run_tests("tow.*\tnot now\n")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# inside.sh KERNEL BUILD PARTS [NAME...]: the part of suite.sh that runs in the VM. PARTS: "doctor bpf e2e" or some of
-# it. Leaves doctor.json, bpf.xml and e2e.xml in /run/out, and how long each took in times.tsv; what a deadline cuts off is
-# what was not written.
+# inside.sh KERNEL BUILD PARTS [NAME...]: the part of suite.sh that runs in the VM. PARTS: some of "doctor bpf e2e cases
+# languages". Leaves doctor.json and PART.xml in /run/out, and how long each took in times.tsv; what a deadline cuts off is what was
+# not written.
 # shellcheck disable=SC2317 # functions are called through timed()
 set -uo pipefail
 
@@ -35,16 +35,23 @@ run_bpf() {
   "$build/tests/bpf_tests" --gtest_filter="$(bpf_filter)" --gtest_output="xml:$out/bpf.xml"
 }
 
-run_e2e() {
-  local arguments=(--binary "$build/userspace/oomwitness" --junit "$out/e2e.xml") name
-  if ((${#names[@]})); then
-    for name in "${names[@]}"; do arguments+=(-k "$name"); done
+run_folder() { # PART FOLDER [NAME...]
+  local part=$1 folder=$2 name
+  shift 2
+  local arguments=(--binary "$build/userspace/oomwitness" --folder "$here/../$folder" --junit "$out/$part.xml")
+  if (($#)); then
+    for name in "$@"; do arguments+=(-k "$name"); done
   else
-    "$here/choice.py" e2e "$kernel" >/run/left_out.tsv
-    arguments+=(--leave-out /run/left_out.tsv)
+    "$here/choice.py" "$part" "$kernel" >/run/chosen.tsv
+    arguments+=(--choose /run/chosen.tsv)
   fi
   run_again_after_signal /usr/bin/python3 -B "$here/../e2e/run.py" "${arguments[@]}"
 }
+
+run_e2e() { run_folder e2e e2e "${names[@]}"; }
+run_cases() { run_folder cases cases "${names[@]}"; }
+
+run_languages() { run_folder languages e2e "${names[@]}"; }
 
 # On an emulated CPU the interpreter itself was seen to end with SIGSEGV between two tests, on 5.10 and on the newest
 # kernel: the tests that have no result yet are run then. A second such end is a failure.

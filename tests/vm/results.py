@@ -1,14 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""results.py KERNEL FOLDER RESULTS PARTS [NAME...]: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
+"""results.py KERNEL FOLDER RESULTS PARTS: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
 vm.KERNEL.SUITE.TEST, and RESULTS/KERNEL.doctor.json. Whatever the VM should have left and did not is a failed test.
 """
 import os
 import shutil
 import sys
 import xml.etree.ElementTree as xml
-
-import choice
 
 sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import outcomes  # noqa: E402
@@ -57,9 +55,9 @@ class Kernel:
         code = self.exit_status_of(suite)
         if code is None:
             self.add(suite, "fail", f"did not end after {cases} tests: {self.last_words()}", kind="late")
-        elif code not in (0, 1) or (code == 0 and not cases and suite == "e2e"):
+        elif code not in (0, 1) or (code == 0 and not cases and suite != "bpf"):
             # A signal to bpf_tests is ours; one to the interpreter under emulation is not.
-            is_late = suite == "e2e" and code > 128
+            is_late = suite != "bpf" and code > 128
             self.add(suite, "fail", f"ended with {code} after {cases} tests: {self.last_words()}", kind="late" if is_late else "crash")
 
     def copy_case(self, suite, case):
@@ -70,11 +68,6 @@ class Kernel:
         told = next((part for part in case if part.tag in ("failure", "skipped")), None)
         reason = " ".join((told.get("message") or told.text or "").split()) if told is not None else ""
         self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"), outcomes.class_of(case) if outcome == "fail" else "")
-
-    def left_out_bpf(self):
-        """gtest is silent on what its filter excludes; the e2e runner reports it."""
-        for pattern, reason in choice.left_out("bpf", self.kernel):
-            self.add(f"bpf.{pattern}", "skip", reason)
 
     def write(self, path):
         self.suite.set("tests", str(len(self.suite)))
@@ -92,7 +85,7 @@ class Kernel:
             self.add("doctor")
 
 
-def read(kernel, folder, parts=PARTS, is_whole=True):
+def read(kernel, folder, parts=PARTS):
     found = Kernel(kernel, folder)
     if found.text("status") == str(NO_VM):
         found.add("", "skip", found.last_words())
@@ -104,14 +97,12 @@ def read(kernel, folder, parts=PARTS, is_whole=True):
             found.copy_suite(part)
         if found.exit_status_of(part) is None:
             break  # the VM ended there: one failure, whatever would have come after it
-    if is_whole and "bpf" in parts:
-        found.left_out_bpf()
     return found
 
 
 def main():
     kernel, folder, results, parts = sys.argv[1:5]
-    found = read(kernel, folder, parts.split(), is_whole=len(sys.argv) == 5)
+    found = read(kernel, folder, parts.split())
     doctor = os.path.join(folder, "doctor.json")
     if found.exit_status_of("doctor") is not None and os.path.exists(doctor):
         shutil.copy(doctor, os.path.join(results, f"{kernel}.doctor.json"))

@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# suite.sh [--kernel K]... [--build DIR] [--results DIR] [--write-table] [--doctor-only] [NAME...]: the bpf and e2e
-# suites on other kernels, with the binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv
-# leaves out. What each kernel and this machine can do is compared with features.md, or becomes it (--write-table).
+# suite.sh [--kernel K]... [--part P]... [--build DIR] [--results DIR] [--write-table] [NAME...]: parts doctor, bpf and e2e on
+# other kernels, with the binaries of build/ci; on demand the parts cases (tests/cases) and languages (a kill of each). NAME: only
+# tests whose name holds it, chosen.tsv or not. What doctor says of each kernel and this machine is compared
+# with features.md, or becomes it (--write-table).
 # Ends with the counts of tests/summary.py; with --results all goes to DIR instead: vm.*.xml, plain.tsv, *.doctor.json.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
-# One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM.
-export OOMW_VM_CPUS=1 OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900} OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
+export OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
 at_once=2
-# Little memory, so that a test can exhaust a node; swap, so that it is in the picture.
-export OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-1024} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-128}
-build=$tree/build/ci results="" kernels=() names=() table=() parts="doctor bpf e2e"
+build=$tree/build/ci results="" kernels=() names=() table=() parts=""
 vm_pids=() status=0 work=""
+
+size_of_vms() { # CPUS MIB SWAP_MIB SECONDS
+  export OOMW_VM_CPUS=$1 OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-$2} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-$3}
+  export OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-$4}
+}
 
 parse() {
   while (($# > 0)); do
@@ -23,11 +26,19 @@ parse() {
       --build) build=$(realpath "${2:?folder}") && shift 2 ;;
       --results) results=$(realpath "${2:?folder}") && shift 2 ;;
       --write-table) table=(--write) && shift ;;
-      --doctor-only) parts=doctor && shift ;;
+      --part) parts+="${2:?part} " && shift 2 ;;
       -*) sed -n '3,7s/^# *//p' "$0" >&2 && exit 2 ;;
       *) names+=("$1") && shift ;;
     esac
   done
+  parts=${parts:-doctor bpf e2e}
+  if [[ $parts == *cases* || $parts == *languages* ]]; then # interpreters and what they are asked by, beside each other
+    size_of_vms 2 3072 0 1800
+  else
+    # One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM. Little memory, so that a
+    # test can exhaust a node; swap, so that it is in the picture.
+    size_of_vms 1 1024 128 900
+  fi
   ((${#kernels[@]})) || kernels=(newest 6.12 6.1 5.10) # those that have more to do first
   [[ -x $build/tests/bpf_tests && -x $build/userspace/oomwitness ]] || {
     echo "suite.sh: no bpf_tests or no oomwitness in $build (cmake --build --preset ci)" >&2
@@ -70,7 +81,7 @@ run_kernels() {
   done
   wait "${vm_pids[@]}"
   for kernel in "${kernels[@]}"; do
-    "$here/results.py" "$kernel" "$work/$kernel" "$results" "$parts" "${names[@]}" || status=1
+    "$here/results.py" "$kernel" "$work/$kernel" "$results" "$parts" || status=1
   done
 }
 
@@ -89,7 +100,7 @@ main() {
   work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
   mkdir -p "${results:=$work/results}"
   run_kernels
-  judge_features
+  [[ $parts != *doctor* ]] || judge_features
   [[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results" || status=1
   exit "$status"
 }

@@ -101,6 +101,23 @@ def patterns():
     return _cc_program("patterns")
 
 
+def java_case(name, jars=""):
+    """The folder with the classes of a program of workloads/cases."""
+    if not shutil.which("javac"):
+        raise unittest.SkipTest("there is no javac")
+    classes, source = os.path.join(CACHE, "workloads", "cases"), os.path.join(WORKLOADS, "cases", name + ".java")
+    _build(os.path.join(classes, name + ".class"), [source], ["javac", "-cp", jars or ".", "-d", classes, source])
+    return classes
+
+
+def netty_jars():
+    jars = ":".join(jar for part in ("buffer", "codec", "common", "handler", "resolver", "transport")
+                    for jar in glob.glob(f"/usr/share/java/netty-{part}.jar"))
+    if not jars:
+        raise unittest.SkipTest("there is no netty (libnetty-java)")
+    return jars
+
+
 def go_env():
     return dict(os.environ, GOCACHE=os.path.join(CACHE, "go-build"), GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
                 GOPROXY="off", HOME=os.environ.get("HOME", "/root"))
