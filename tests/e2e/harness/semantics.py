@@ -132,11 +132,15 @@ class SemanticsTest(E2eTest):
         return super().kernel_kills() - self.counted_again("/" + self.prefix)
 
     def assert_every_kill_seen(self):
-        """... and there are as many incidents as the kernel made decisions."""
+        """... and there are as many incidents as the kernel made decisions; where it kept back the line of one (it prints ten in
+        5 s), victims of the same moment may be one group's, and only the decisions that it told are counted."""
         super().assert_every_kill_seen()
         incidents = self.incidents_of(self.witness)
         decisions = self.kernel_log.decisions("/" + self.prefix, [v["pid"] for i in incidents for v in i["victims"]])
-        self.assertEqual(len(incidents), len(decisions), decisions)
+        told = [d for d in decisions if d.trigger_comm is not None]
+        if len(told) == len(decisions):
+            self.assertEqual(len(incidents), len(decisions), decisions)
+        self.assertTrue(len(told) <= len(incidents) <= len(decisions), (len(incidents), decisions))
 
     def assert_decision(self, scope, box, victims, owner=None, trigger=None, trigger_tid=None, most_usage=None):
         """One OOM decision has become one incident and is counted as such; returns the incident.
