@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The class that the end-to-end harness gives a failure: what is missing is lost, however it was noticed."""
+"""The class that the end-to-end harness gives a failure: what is missing is lost, however it was noticed; and kinds of skips."""
 import contextlib
 import io
+import os
 import signal
 import subprocess
 import tempfile
@@ -11,6 +12,9 @@ from unittest import mock
 from harness import case
 from harness.daemon import Daemon, assert_no_fault
 from harness.wait import Crashed, LostKill, NotInTime, lost_if_it_fails
+
+import outcomes
+import summary
 
 
 class Counts(case.E2eTest):
@@ -93,6 +97,29 @@ def _at_once(probe, what, *_):
     if not value:
         raise NotInTime(what() if callable(what) else what)
     return value
+
+
+class Skips(unittest.TestCase):
+    SKIPS = [outcomes.Result("skip", "e2e: a", "cgroup v1 has no memory.high"), outcomes.Result("skip", "e2e: b", "cgroup v1 has no x"),
+             outcomes.Result("skip", "unit: c", "no java and javac on this machine")]
+
+    def test_reasons_are_of_few_kinds_and_what_no_kind_has_is_not_installed(self):
+        kinds = summary.kinds_of_skips(self.SKIPS)
+        self.assertEqual({kind: len(of) for kind, of in kinds.items()},
+                         {"the memory controller is on cgroup v1": 2, "not installed": 1})
+        with open(summary.KINDS, encoding="utf-8") as f:
+            self.assertLessEqual(sum(not line.startswith("#") for line in f), 10)
+
+    def test_a_test_of_the_gate_that_is_no_longer_installed_is_red_in_ci_and_nowhere_else(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-skips-"))
+        os.makedirs(os.path.join(folder, "gate", "e2e"))
+        with open(os.path.join(folder, "gate", "e2e", "plain.tsv"), "w", encoding="utf-8") as f:
+            f.write("skip\tjava\tno java and javac on this machine\t\nskip\tswap\tno swap on this machine\t\n")
+        with mock.patch.dict(os.environ, {"OOMW_CI": "1"}):
+            self.assertEqual([lost.name for lost in summary.lost_tests(folder)], ["java"])
+        with mock.patch.dict(os.environ):
+            os.environ.pop("OOMW_CI", None)
+            self.assertEqual(summary.lost_tests(folder), [])
 
 
 if __name__ == "__main__":
