@@ -9,10 +9,11 @@
 #include "base/files.h"
 #include "base/patience.h"
 #include "base/thread_cpu.h"
+#include "events/json_fields.h"
 #include "facts/contents_pprof.h"
 #include "pprof/codec.h"
 #include "reader/protocol.h"
-#include "reader/wire.h"
+#include "reader/wire_fields.h"
 #include "runtimes/go/fault_reason.h"
 
 namespace oomw {
@@ -29,62 +30,45 @@ class CpuClock final : public Clock {
 };
 
 struct Parameters {
-  std::size_t row = 0;
+  std::uint64_t row = 0;
   Nanoseconds cpu_limit{};
-  int pid = 0;
+  std::int32_t pid = 0;
   std::uint64_t entry = 0;
   SampleRate rate;
   std::vector<SubjectLibrary> libraries;
 };
 
-std::string parameters_for(std::size_t row, const ProcessFiles& process, SampleRate rate) {
-  reader::WireWriter out;
-  out.number(row)
-      .number(static_cast<std::uint64_t>(patient(analysis_of(row)->cpu_limit).count()))
-      .number(static_cast<std::uint64_t>(process.image.pid))
-      .number(process.image.entry)
-      .number(rate.one_in)
-      .number(rate.seed)
-      .number(process.libraries.size());
+Parameters parameters_for(std::size_t row, const ProcessFiles& process, SampleRate rate) {
+  Parameters made{row, patient(analysis_of(row)->cpu_limit), process.image.pid, process.image.entry, rate, {}};
   for (const MappedFile& library : process.libraries) {
-    out.number(library.start).number(library.file_offset).text(library.name.substr(0, HeapAnalysed::kMaxText));
+    made.libraries.push_back({library.start, library.file_offset, library.name});
   }
-  return out.take();
+  return made;
 }
 
-Result<Parameters> parse(std::string_view bytes) {
-  reader::WireReader in(bytes);
-  Parameters parameters;
-  parameters.row = in.number();
-  parameters.cpu_limit = Nanoseconds(in.number());
-  parameters.pid = static_cast<int>(in.number());
-  parameters.entry = in.number();
-  parameters.rate.one_in = static_cast<std::uint32_t>(in.number());
-  parameters.rate.seed = in.number();
-  const std::uint64_t count = in.number();
-  if (count > ProcessFiles::kMaxLibraries) return fail(ErrorCode::kInternal, "more libraries than are given");
-  for (std::uint64_t i = 0; i < count; ++i) {
-    SubjectLibrary library;
-    library.start = in.number();
-    library.file_offset = in.number();
-    library.name = in.text();
-    parameters.libraries.push_back(std::move(library));
-  }
-  if (!in.is_complete() || analysis_of(parameters.row) == nullptr) {
-    return fail(ErrorCode::kInternal, "not what an analysis needs");
-  }
-  return parameters;
+// Only the place of its describe() functions: no file has these.
+struct Wire {};
+
+void describe(auto& v, Of<SubjectLibrary> auto& library) {
+  v("start", library.start);
+  v("file_offset", library.file_offset);
+  v("name", library.name, Chars{HeapAnalysed::kMaxText});
+}
+
+void describe(auto& v, Of<Parameters> auto& given) {
+  v("row", given.row);
+  v("cpu_limit", given.cpu_limit);
+  v("pid", given.pid);
+  v("entry", given.entry);
+  v("one_in", given.rate.one_in);
+  v("seed", given.rate.seed);
+  v("libraries", given.libraries, Items{ProcessFiles::kMaxLibraries});
 }
 
 // A file that follows from the lists, whatever the runtime.
 bool gives_contents(const HeapAnalysis& row) {
   const char* name = row.file_names.front();
   return name != nullptr && std::string_view(name) == kContentsFile;
-}
-
-Result<> write_files(const AnalysisResult& result, std::span<const UniqueFd> files) {
-  for (std::size_t i = 0; i < result.files.size(); ++i) RETURN_IF_ERROR(write_all(files[i].get(), result.files[i]));
-  return {};
 }
 
 CaptureReason reason_of_error(ErrorCode code) {
@@ -106,13 +90,11 @@ tl::unexpected<CaptureFailure> failure_of(const Error& error) {
   return tl::make_unexpected(CaptureFailure{reason_of_error(error.code), error.message});
 }
 
-struct Outputs {
-  std::array<std::optional<ProfileFile>, HeapAnalysed::kMaxFiles> files;
-};
+using Outputs = std::array<std::optional<ProfileFile>, HeapAnalysed::kMaxFiles>;
 
 Result<Outputs> make_outputs(MemoryBudget* memory) {
   Outputs outputs;
-  for (auto& file : outputs.files) {
+  for (auto& file : outputs) {
     ASSIGN_OR_RETURN(file, ProfileFile::make(memory));
   }
   return outputs;
@@ -121,7 +103,7 @@ Result<Outputs> make_outputs(MemoryBudget* memory) {
 std::vector<int> files_of(const ProcessFiles& process, const Outputs& outputs) {
   std::vector<int> files = {process.memory.get(), process.page_map.get(), process.maps.get(), process.executable.get()};
   for (const MappedFile& library : process.libraries) files.push_back(library.file.get());
-  for (const auto& file : outputs.files) files.push_back(file->fd());
+  for (const auto& file : outputs) files.push_back(file->fd());
   return files;
 }
 
@@ -147,7 +129,8 @@ tl::expected<std::string, CaptureFailure> run(const std::string& parameters, con
 }  // namespace
 
 Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const UniqueFd> files) {
-  ASSIGN_OR_RETURN(Parameters parameters, parse(bytes));
+  ASSIGN_OR_RETURN(Parameters parameters, (reader::from_wire<Wire, Parameters>(bytes)));
+  if (analysis_of(parameters.row) == nullptr) return fail(ErrorCode::kInternal, "not what an analysis needs");
   const std::size_t inputs = kProcessFiles + parameters.libraries.size();
   if (files.size() != inputs + HeapAnalysed::kMaxFiles) return fail(ErrorCode::kInternal, "not the files it needs");
   const MemorySource memory(files[0].get(), parameters.pid);
@@ -181,7 +164,9 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
   if (gives_contents(row)) {
     result.files.front() = pprof::write(contents_profile(result.heap, clock.wall_now()));
   }
-  RETURN_IF_ERROR(write_files(result, files.subspan(inputs)));
+  for (std::size_t i = 0; i < result.files.size(); ++i) {
+    RETURN_IF_ERROR(write_all(files[inputs + i].get(), result.files[i]));
+  }
   return encode_analysed(std::move(result.heap));
 }
 
@@ -203,7 +188,7 @@ tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::si
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
   const std::vector<int> files = files_of(process, *outputs);
-  auto text = run(parameters_for(row, process, rate), files, reader, deadline, cpu);
+  auto text = run(reader::to_wire<Wire>(parameters_for(row, process, rate)), files, reader, deadline, cpu);
   if (!text) return tl::make_unexpected(std::move(text).error());
   if (text->empty()) return std::nullopt;
   auto heap = decode_analysed(*text);
@@ -211,8 +196,8 @@ tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::si
   AnalysisAnswer answer;
   answer.heap = std::move(*heap);
   answer.heap.files.clear();
-  for (std::size_t i = 0; i < outputs->files.size(); ++i) {
-    ProfileFile& file = *outputs->files[i];
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    ProfileFile& file = *(*outputs)[i];
     if (analysis.file_names[i] == nullptr || !file.adopt_size(kMaxFileBytes) || file.size() == 0) continue;
     answer.heap.files.push_back({analysis.file_names[i], ""});
     answer.files[answer.heap.files.size() - 1] = std::move(file);

@@ -10,12 +10,9 @@
 
 namespace oomw {
 
-// Cuts lists and texts to the bounds of HeapAnalysed, and makes texts printable. Shares become 0 to 1.
-void bound(HeapAnalysed& analysed);
-
-// Bounded. kLimit: longer than a message of the reader even so.
+// What does not fit a message loses its smallest entries, and a note says how many; kLimit: longer even so.
 [[nodiscard]] Result<std::string> encode_analysed(HeapAnalysed analysed);
-// Bounded whatever it holds: the reader may be in the hands of what it read. kInvalid: no HeapAnalysed.
+// Within the bounds of HeapAnalysed, every text printable: the reader may be in the hands of what it read. kInvalid: no HeapAnalysed.
 [[nodiscard]] Result<HeapAnalysed> decode_analysed(std::string_view text);
 
 }  // namespace oomw

@@ -12,7 +12,7 @@
 #include "captures/endpoint_finder.h"
 #include "captures/listener_table.h"
 #include "captures/netns_socket.h"
-#include "events/connection_note.h"
+#include "events/contents_file.h"
 
 namespace oomw {
 namespace {

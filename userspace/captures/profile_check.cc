@@ -11,7 +11,6 @@
 #include "captures/facts_wire.h"
 #include "pprof/codec.h"
 #include "pprof/gzip.h"
-#include "reader/wire.h"
 #include "runtimes/go/fault_reason.h"
 
 namespace oomw {
@@ -71,35 +70,42 @@ Result<std::string> run_here(const std::string& parameters, const GivenFiles& fi
   return check_profile_job(parameters, given);
 }
 
+struct CheckParameters {
+  std::uint64_t size = 0;
+  std::vector<std::string> patterns;
+};
+
+void describe(auto& v, Of<CheckParameters> auto& given) {
+  v("size", given.size);
+  v("patterns", given.patterns, kPatternRows);
+}
+
 }  // namespace
 
+static void describe(auto& v, Of<CheckedProfile> auto& checked) {
+  v("facts", checked.facts);
+  v("string_count", checked.string_count);
+  v("is_packed_anew", checked.is_packed_anew);
+}
+
 Result<std::string> check_profile_job(std::string_view parameters, std::span<const UniqueFd> files) {
-  reader::WireReader in(parameters);
-  const std::uint64_t size = in.number();
-  ASSIGN_OR_RETURN(const OperationPatterns patterns, OperationPatterns::of_text(in.text()));
-  if (!in.is_complete() || files.size() != 2) return fail(ErrorCode::kInternal, "not what a check needs");
-  ASSIGN_OR_RETURN(const MappedBytes bytes, MappedBytes::make(files[0].get(), size));
-  std::uint64_t string_count = 0;
-  ASSIGN_OR_RETURN(const ProfileFacts facts, facts_of_profile(bytes.view(), patterns, &string_count));
-  const bool is_packed_anew = !pprof::is_gzip(bytes.view());
-  if (is_packed_anew) {
+  const auto given = reader::from_wire<record::Format, CheckParameters>(parameters);
+  if (!given || files.size() != 2) return fail(ErrorCode::kInternal, "not what a check needs");
+  ASSIGN_OR_RETURN(const OperationPatterns patterns, OperationPatterns::make(given->patterns));
+  ASSIGN_OR_RETURN(const MappedBytes bytes, MappedBytes::make(files[0].get(), given->size));
+  CheckedProfile checked;
+  ASSIGN_OR_RETURN(checked.facts, facts_of_profile(bytes.view(), patterns, &checked.string_count));
+  checked.is_packed_anew = !pprof::is_gzip(bytes.view());
+  if (checked.is_packed_anew) {
     RETURN_IF_ERROR(
         pprof::gzip_into(bytes.view(), [&](std::string_view piece) { return write_all(files[1].get(), piece); }));
   }
-  reader::WireWriter out;
-  out.number(string_count).number(is_packed_anew ? 1 : 0);
-  write_facts(out, facts);
-  return out.take();
+  fit_in_message(checked.facts);
+  return reader::to_wire<record::Format>(checked);
 }
 
 Result<CheckedProfile> decode_checked_profile(std::string_view answer) {
-  reader::WireReader in(answer);
-  CheckedProfile checked;
-  checked.string_count = in.number();
-  checked.is_packed_anew = in.number() == 1;
-  checked.facts = read_facts(in);
-  if (!in.is_complete()) return fail(ErrorCode::kInvalid, "the reader answered something else");
-  return checked;
+  return reader::from_wire<record::Format, CheckedProfile>(answer);
 }
 
 tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, const OperationPatterns& patterns,
@@ -107,7 +113,7 @@ tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile,
                                                            MonotonicTime deadline) {
   auto files = files_for(profile, memory);
   if (!files) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, files.error().message});
-  std::string parameters = reader::WireWriter().number(profile.size()).text(patterns.text()).take();
+  const std::string parameters = reader::to_wire<record::Format>(CheckParameters{profile.size(), patterns.rows()});
   Result<std::string> answer;
   if (reader == nullptr) {
     answer = run_here(parameters, *files);

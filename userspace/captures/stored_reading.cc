@@ -15,18 +15,16 @@
 #include "facts/collector_components.h"
 #include "facts/heap_sites.h"
 #include "pprof/codec.h"
-#include "reader/wire.h"
 #include "runtimes/go/fault_reason.h"
 #include "runtimes/go/reading_file.h"
 
 namespace oomw {
 namespace {
 
-using reader::WireReader, reader::WireWriter;
-
 // From this count on, the allocator holds tens of megabytes that the next capture may need hours later.
 constexpr std::size_t kTrimFromHoldings = 5000;
 constexpr std::uint64_t kMaxProfile = 48u << 20;
+constexpr std::size_t kMaxText = 512;
 constexpr Nanoseconds kWritingTime = std::chrono::seconds(2);  // of a profile, once its names are there
 constexpr Nanoseconds kBusyNode = std::chrono::seconds(8);     // more, while others have the processors
 
@@ -73,16 +71,26 @@ Tried try_twice(const ProfileJob& job, reader::ReaderGroup& readers, const Clock
   return try_once(job, was_ended ? job.exe : -1, readers, clock);
 }
 
-std::string parameters_of(const ReadingToStore& stored, const GoProcess& process, const OperationPatterns& patterns) {
-  WireWriter out;
-  out.text(patterns.text()).text(stored.provenance).text(to_string(stored.shortfall)).text(stored.reading.summary);
-  const std::size_t facts = std::min(stored.reading.facts.size(), HeapReading::kMaxFacts);
-  out.number(facts);
-  for (std::size_t i = 0; i < facts; ++i) out.text(stored.reading.facts[i]);
-  out.number(static_cast<std::uint64_t>(stored.taken_at.ns)).number(static_cast<std::uint64_t>(stored.deadline.ns));
-  out.number(static_cast<std::uint64_t>(process.key.pid)).number(process.key.start_ticks);
-  write_process(out, process);
-  return out.take();
+// Beside the reading, which is in a file.
+struct StoreParameters {
+  std::vector<std::string> patterns;
+  std::string provenance;
+  CaptureReason shortfall = CaptureReason::kNone;
+  std::string summary;
+  std::vector<std::string> facts;
+  MonotonicTime taken_at, deadline;
+  SentProcess process;
+};
+
+void describe(auto& v, Of<StoreParameters> auto& given) {
+  v("patterns", given.patterns, kPatternRows);
+  v("provenance", given.provenance, Chars{kMaxText});
+  v("shortfall", given.shortfall);
+  v("summary", given.summary, Chars{kMaxText});
+  v("facts", given.facts, Items{HeapReading::kMaxFacts, kMaxText});
+  v("taken_at", given.taken_at);
+  v("deadline", given.deadline);
+  v("process", given.process);
 }
 
 }  // namespace
@@ -140,7 +148,10 @@ CaptureOutcome store_reading_apart(ReadingToStore stored, const GoProcess& proce
     return CaptureOutcome{
         not_taken(stored.begun, stored.taken_at, {CaptureReason::kReaderFailed, printable(error.message)}), ""};
   };
-  const std::string parameters = parameters_of(stored, process, patterns);
+  const HeapReading& reading = stored.reading;
+  const std::string parameters = reader::to_wire<record::Format>(
+      StoreParameters{patterns.rows(), stored.provenance, stored.shortfall, reading.summary, reading.facts,
+                      stored.taken_at, stored.deadline, sent(process)});
   auto file = ProfileFile::make(nullptr);
   if (!file) return failed(std::move(file.error()));
   if (auto written = go::write_reading(file->fd(), stored.reading); !written) return failed(std::move(written.error()));
@@ -160,27 +171,20 @@ CaptureOutcome store_reading_apart(ReadingToStore stored, const GoProcess& proce
 }
 
 Result<std::string> store_reading_job(std::string_view parameters, std::span<const UniqueFd> files) {
-  WireReader in(parameters);
-  ASSIGN_OR_RETURN(const OperationPatterns patterns, OperationPatterns::of_text(in.text()));
-  ReadingToStore stored;
-  stored.provenance = in.text();
-  (void)read_name(in.text(), stored.shortfall);
-  const std::string summary(in.text());
-  std::vector<std::string> facts(std::min<std::uint64_t>(in.number(), HeapReading::kMaxFacts));
-  for (std::string& fact : facts) fact = in.text();
-  stored.taken_at.ns = in.signed_number();
-  stored.deadline.ns = in.signed_number();
-  ProcessKey key;
-  key.pid = static_cast<std::int32_t>(in.number());
-  key.start_ticks = in.number();
-  std::string exe_path;
-  const std::shared_ptr<GoProcess> process = read_process(in, key, exe_path);
+  auto given = reader::from_wire<record::Format, StoreParameters>(parameters);
   const bool are_files_right = files.size() == 2 || files.size() == 3;
-  if (!in.is_complete() || !are_files_right) return fail(ErrorCode::kInternal, "not what a reading needs");
-  if (files.size() == 3) open_executable(*process, files[2].get(), exe_path);
+  if (!given || !are_files_right) return fail(ErrorCode::kInternal, "not what a reading needs");
+  ASSIGN_OR_RETURN(const OperationPatterns patterns, OperationPatterns::make(given->patterns));
+  ReadingToStore stored{.reading = {},
+                        .begun = {},
+                        .taken_at = given->taken_at,
+                        .shortfall = given->shortfall,
+                        .provenance = given->provenance,
+                        .deadline = given->deadline};
+  const auto process = received(std::move(given->process), files.size() == 3 ? files[2].get() : -1);
   ASSIGN_OR_RETURN(stored.reading, go::read_reading(files[0].get()));
-  stored.reading.summary = summary;
-  stored.reading.facts = std::move(facts);
+  stored.reading.summary = std::move(given->summary);
+  stored.reading.facts = std::move(given->facts);
   const CaptureOutcome outcome = store_reading(std::move(stored), *process, patterns, SystemClock());
   RETURN_IF_ERROR(write_all(files[1].get(), outcome.profile));
   return encode_end(outcome.finished, outcome.string_count);

@@ -12,66 +12,42 @@
 #include "captures/facts_wire.h"
 #include "captures/stored_reading.h"
 #include "captures/walk_capture.h"
-#include "reader/wire.h"
 #include "runtimes/go/reading_file.h"
 
 namespace oomw {
 namespace {
 
-using reader::WireReader, reader::WireWriter;
-
 constexpr Nanoseconds kWalkTime = std::chrono::seconds(12);
 constexpr std::uint64_t kMaxChunk = 4u << 20;
 
-std::string walk_parameters(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
-                            bool is_reading_wanted) {
-  WireWriter out;
-  out.text(patterns.text());
-  out.number(static_cast<std::uint64_t>(walk.time.ns)).number(static_cast<std::uint64_t>(walk.started.ns));
-  out.number(static_cast<std::uint64_t>(walk.process.pid)).number(walk.process.start_ticks).number(walk.cgroup.value);
-  out.text(to_string(walk.stop)).number(walk.text_address).number(walk.rate).number(walk.walked).number(walk.clipped);
-  out.number(walk.absent).number(walk.bytes).number(walk.has_rate).number(walk.has_cycle);
-  out.number(walk.cycle_before).number(walk.cycle_after).number(is_reading_wanted).number(process != nullptr);
-  if (process != nullptr) write_process(out, *process);
-  return out.take();
-}
-
 struct WalkParameters {
-  OperationPatterns patterns;
-  HeapWalked walk;
+  std::vector<std::string> patterns;
+  HeapWalked walk;  // without what its chunks tell
   bool is_reading_wanted = false;
-  std::shared_ptr<GoProcess> process;
-  std::string exe_path;
+  std::optional<SentProcess> process;
 };
 
-void read_walk(WireReader& in, HeapWalked& walk) {
-  walk.time.ns = in.signed_number();
-  walk.started.ns = in.signed_number();
-  walk.process.pid = static_cast<std::int32_t>(in.number());
-  walk.process.start_ticks = in.number();
-  walk.cgroup.value = in.number();
-  (void)read_name(in.text(), walk.stop);
-  walk.text_address = in.number();
-  walk.rate = in.number();
-  walk.walked = in.number();
-  walk.clipped = in.number();
-  walk.absent = in.number();
-  walk.bytes = in.number();
-  walk.has_rate = in.number() != 0;
-  walk.has_cycle = in.number() != 0;
-  walk.cycle_before = static_cast<std::uint32_t>(in.number());
-  walk.cycle_after = static_cast<std::uint32_t>(in.number());
-}
-
-Result<WalkParameters> read_parameters(std::string_view parameters) {
-  WireReader in(parameters);
-  WalkParameters read;
-  ASSIGN_OR_RETURN(read.patterns, OperationPatterns::of_text(in.text()));
-  read_walk(in, read.walk);
-  read.is_reading_wanted = in.number() != 0;
-  if (in.number() != 0) read.process = read_process(in, read.walk.process, read.exe_path);
-  if (!in.is_complete()) return fail(ErrorCode::kInternal, "not what a walk needs");
-  return read;
+void describe(auto& v, Of<WalkParameters> auto& given) {
+  auto& walk = given.walk;
+  v("patterns", given.patterns, kPatternRows);
+  v("time", walk.time);
+  v("started", walk.started);
+  v("pid", walk.process.pid);
+  v("start_ticks", walk.process.start_ticks);
+  v("cgroup", walk.cgroup.value);
+  v("stop", walk.stop);
+  v("text_address", walk.text_address);
+  v("rate", walk.rate);
+  v("walked", walk.walked);
+  v("clipped", walk.clipped);
+  v("absent", walk.absent);
+  v("bytes", walk.bytes);
+  v("has_rate", walk.has_rate);
+  v("has_cycle", walk.has_cycle);
+  v("cycle_before", walk.cycle_before);
+  v("cycle_after", walk.cycle_after);
+  v("is_reading_wanted", given.is_reading_wanted);
+  v("process", given.process);
 }
 
 Result<> add_records(int fd, WalkDecoder& decoder) {
@@ -114,11 +90,13 @@ void WalkRecords::add(std::span<const std::byte> chunk) {
 }
 
 Result<std::string> walk_job(std::string_view parameters, std::span<const UniqueFd> files) {
-  ASSIGN_OR_RETURN(WalkParameters given, read_parameters(parameters));
+  ASSIGN_OR_RETURN(WalkParameters given, (reader::from_wire<record::Format, WalkParameters>(parameters)));
+  ASSIGN_OR_RETURN(OperationPatterns patterns, OperationPatterns::make(given.patterns));
   const std::size_t needed = given.is_reading_wanted ? 3 : 2;
   if (files.size() < needed || files.size() > needed + 1) return fail(ErrorCode::kInternal, "not the files of a walk");
-  if (given.process && files.size() > needed) open_executable(*given.process, files[needed].get(), given.exe_path);
-  WalkDecoder decoder(given.walk, given.process, std::move(given.patterns));
+  GoProcessPtr process;
+  if (given.process) process = received(std::move(*given.process), files.size() > needed ? files[needed].get() : -1);
+  WalkDecoder decoder(given.walk, process, std::move(patterns));
   RETURN_IF_ERROR(add_records(files[0].get(), decoder));
   Result<> is_written;
   ReadingWatcher watcher;
@@ -137,9 +115,11 @@ CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, 
                            reader::ReaderGroup& readers, const Clock& clock, const ReadingWatcher& watcher,
                            const OperationPatterns& patterns) {
   CaptureFinished begun = begun_at(walk, process.get());
+  WalkParameters given{patterns.rows(), walk, static_cast<bool>(watcher), {}};
+  if (process) given.process = sent(*process);
   ProfileJob job{.kind = kWalkJob,
                  .input = records.file(),
-                 .parameters = walk_parameters(walk, process.get(), patterns, static_cast<bool>(watcher)),
+                 .parameters = reader::to_wire<record::Format>(given),
                  .exe = process && process->exe ? process->exe->fd() : -1,
                  .named_limit = kWalkTime,
                  .unnamed_limit = kWalkTime,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@ namespace oomw {
 
 // A component of an OpenTelemetry Collector, with the bytes that stacks through it allocated and did not free.
 struct CollectorComponent {
+  static constexpr std::size_t kMaxText = 256;
   std::string kind;    // receiver | processor | exporter | extension | connector
   std::string id;      // its type in a configuration, as far as its package shows: "otlp"
   std::string module;  // "go.opentelemetry.io/collector/receiver/otlpreceiver"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded form of every event, see events/json_fields.h. Names here are the file format. Private to events/.
+// The recorded form of every event (events/json_fields.h): names are the file's, bounds the reader's. For .cc files.
 #pragma once
 
 #include <array>
@@ -148,27 +148,27 @@ void describe(auto& a, Of<ContainerIdentified> auto& e) {
 }
 
 void describe(auto& a, Of<CollectorComponent> auto& e) {
-  a("kind", e.kind);
-  a("id", e.id);
-  a("module", e.module);
+  a("kind", e.kind, Chars{CollectorComponent::kMaxText});
+  a("id", e.id, Chars{CollectorComponent::kMaxText});
+  a("module", e.module, Chars{CollectorComponent::kMaxText});
   a("held_bytes", e.held_bytes);
-  a("ratio", e.ratio);
+  a("ratio", e.ratio, Ratio{});
 }
 
 void describe(auto& a, Of<HeapSite> auto& e) {
-  a("code", e.code);
-  a("path", e.path);
+  a("code", e.code, Chars{HeapSites::kMaxText});
+  a("path", e.path, Items{HeapSites::kMaxPath, HeapSites::kMaxText});
   a("bytes", e.bytes);
-  a("share", e.share);
-  a("operation_kind", e.operation_kind);
-  a("operation", e.operation);
+  a("share", e.share, Ratio{});
+  a("operation_kind", e.operation_kind, Chars{HeapSites::kMaxText});
+  a("operation", e.operation, Chars{HeapSites::kMaxText});
 }
 
 void describe(auto& a, Of<HeapOperation> auto& e) {
-  a("kind", e.kind);
-  a("name", e.name);
+  a("kind", e.kind, Chars{HeapSites::kMaxText});
+  a("name", e.name, Chars{HeapSites::kMaxText});
   a("bytes", e.bytes);
-  a("share", e.share);
+  a("share", e.share, Ratio{});
 }
 
 void describe(auto& a, Of<GoroutineTally> auto& e) {
@@ -336,49 +336,49 @@ void describe(auto& a, Of<FilesUnplaced> auto& e) {
 }
 
 void describe(auto& a, Of<HeapHolder> auto& e) {
-  a("share", e.share);
+  a("share", e.share, Ratio{});
   a("bytes", e.bytes);
   a("samples", e.samples);
   a("is_owner", e.is_owner);
-  a("component", e.component, Presence::kOmitted);
-  a("chain", e.chain);
+  a("component", e.component, Chars{HeapAnalysed::kMaxText}, Presence::kOmitted);
+  a("chain", e.chain, Items{HeapAnalysed::kMaxChain, HeapAnalysed::kMaxText});
 }
 
 void describe(auto& a, Of<GoroutineStack> auto& e) {
   a("count", e.count);
-  a("state", e.state);
-  a("stack", e.stack);
-  a("created_by", e.created_by, Presence::kOmitted);
-  a("component", e.component, Presence::kOmitted);
+  a("state", e.state, Chars{HeapAnalysed::kMaxText});
+  a("stack", e.stack, Items{HeapAnalysed::kMaxStack, HeapAnalysed::kMaxText});
+  a("created_by", e.created_by, Chars{HeapAnalysed::kMaxText}, Presence::kOmitted);
+  a("component", e.component, Chars{HeapAnalysed::kMaxText}, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<HeapFiller> auto& e) {
-  a("kind", e.kind);
-  a("name", e.name);
-  a("held_as", e.held_as, Presence::kOmitted);
+  a("kind", e.kind, Chars{HeapAnalysed::kMaxText});
+  a("name", e.name, Chars{HeapAnalysed::kMaxText});
+  a("held_as", e.held_as, Chars{HeapAnalysed::kMaxText}, Presence::kOmitted);
   a("bytes", e.bytes);
   a("count", e.count);
-  a("share", e.share);
+  a("share", e.share, Ratio{});
   a("error_bytes", e.error_bytes, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<MemoryShare> auto& e) {
-  a("name", e.name);
-  a("runtime", e.runtime);
+  a("name", e.name, Chars{HeapAnalysed::kMaxText});
+  a("runtime", e.runtime, Chars{HeapAnalysed::kMaxText});
   a("bytes", e.bytes);
-  a("source", e.source);
+  a("source", e.source, Chars{HeapAnalysed::kMaxText});
 }
 
 void describe(auto& a, Of<GoroutineList> auto& e) {
   a("address", e.address);
   a("status_offset", e.status_offset);
   a("reason_offset", e.reason_offset);
-  a("wait_reasons", e.wait_reasons);
+  a("wait_reasons", e.wait_reasons, Items{GoroutineList::kMaxReasons, GoroutineList::kMaxReasonChars});
 }
 
 void describe(auto& a, Of<HeapAnalysed::File> auto& e) {
-  a("name", e.name);
-  a("spool_file", e.spool_file);
+  a("name", e.name, Chars{HeapAnalysed::kMaxText});
+  a("spool_file", e.spool_file, Chars{HeapAnalysed::kMaxText});
 }
 
 void describe(auto& a, Of<HeapAnalysed> auto& e) {
@@ -390,26 +390,26 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("trigger", e.trigger);
   a("result", e.result);
   a("reason", e.reason);
-  a("detail", e.detail);
+  a("detail", e.detail, Chars{HeapAnalysed::kMaxText});
   a("usage_bytes", e.usage_bytes);
   a("limit_bytes", e.limit_bytes);
-  a("holders", e.holders, Presence::kOmitted);
-  a("rooted_ratio", e.rooted_ratio);
+  a("holders", e.holders, Items{HeapAnalysed::kMaxHolders}, Presence::kOmitted);
+  a("rooted_ratio", e.rooted_ratio, Ratio{});
   a("samples", e.samples, Presence::kOmitted);
-  a("why_no_owner", e.why_no_owner, Presence::kOmitted);
-  a("goroutines", e.goroutines, Presence::kOmitted);
+  a("why_no_owner", e.why_no_owner, Chars{HeapAnalysed::kMaxText}, Presence::kOmitted);
+  a("goroutines", e.goroutines, Items{HeapAnalysed::kMaxGoroutines}, Presence::kOmitted);
   a("goroutine_count", e.goroutine_count, Presence::kOmitted);
-  a("goroutine_list", e.goroutine_list, Presence::kOmitted);
-  a("pool_table", e.pool_table, Presence::kOmitted);
-  a("pools", e.pools, Presence::kOmitted);
-  a("fillers", e.fillers, Presence::kOmitted);
-  a("parts", e.parts, Presence::kOmitted);
-  a("named_ratio", e.named_ratio);
-  a("sampled_ratio", e.sampled_ratio, Presence::kOmitted);
+  a("goroutine_list", e.goroutine_list, Items{1}, Presence::kOmitted);
+  a("pool_table", e.pool_table, Items{1}, Presence::kOmitted);
+  a("pools", e.pools, Items{0}, Presence::kOmitted);
+  a("fillers", e.fillers, Items{HeapAnalysed::kMaxFillers}, Presence::kOmitted);
+  a("parts", e.parts, Items{HeapAnalysed::kMaxParts}, Presence::kOmitted);
+  a("named_ratio", e.named_ratio, Ratio{});
+  a("sampled_ratio", e.sampled_ratio, Ratio{}, Presence::kOmitted);
   a("max_heap_bytes", e.max_heap_bytes);
-  a("jvm", e.jvm, Presence::kOmitted);
-  a("notes", e.notes, Presence::kOmitted);
-  a("files", e.files, Presence::kOmitted);
+  a("jvm", e.jvm, Items{1}, Presence::kOmitted);
+  a("notes", e.notes, Items{HeapAnalysed::kMaxNotes, HeapAnalysed::kMaxText}, Presence::kOmitted);
+  a("files", e.files, Items{HeapAnalysed::kMaxFiles}, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<GrowthFrame> auto& e) {

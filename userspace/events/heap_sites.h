@@ -28,7 +28,7 @@ struct HeapOperation {
 };
 
 struct HeapSites {
-  static constexpr std::size_t kMaxSites = 5, kMaxPath = 8, kMaxOperations = 16;
+  static constexpr std::size_t kMaxSites = 5, kMaxPath = 8, kMaxOperations = 16, kMaxText = 256;
   std::vector<HeapSite> sites;            // most bytes first
   std::vector<HeapOperation> operations;  // most bytes first
   friend bool operator==(const HeapSites&, const HeapSites&) = default;

@@ -21,6 +21,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bounds.h"
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/json_text.h"
@@ -92,6 +93,10 @@ class JsonWriter {
   template <typename T>
   void operator()(const char* name, const T& value, Presence presence = json_fields::kDefault<Format, T>) {
     put(name, json_fields::form_of(presence, json_fields::is_known(value)), [&] { return json_of(value); });
+  }
+  template <typename T, Bound B>
+  void operator()(const char* name, const T& value, B, Presence presence = json_fields::kDefault<Format, T>) {
+    (*this)(name, value, presence);
   }
   // An object that exists only in the file: body(fields) describes its members.
   template <typename Body>
@@ -180,6 +185,10 @@ class JsonReader {
   void operator()(const char* name, T& value, Presence presence = Presence::kAlways) {
     if (const Json* member = find(name)) return read(*member, name, value);
     if (presence == Presence::kRequired) refuse(name, "present");
+  }
+  template <typename T, Bound B>
+  void operator()(const char* name, T& value, B, Presence presence = Presence::kAlways) {
+    (*this)(name, value, presence);
   }
   template <typename Body>
   void object(const char* name, const Body& body, Presence = Presence::kAlways, bool = true) {

@@ -11,6 +11,8 @@ namespace oomw {
 //   - its counters (/tmp/hsperfdata_USER/PID), which can be read after its end: threads, classes and collections as of
 //     the end, sizes as of the last collection, which ended seconds_since_collection before.
 struct JvmFigures {
+  static constexpr double kMaxSeconds = 1e9;
+
   // Used: objects, dead ones with them. Committed: what the JVM has taken from the kernel. Resident: of it, what is in
   // memory. Max: what its settings allow; none where they allow anything.
   std::optional<std::uint64_t> heap_used_bytes, heap_committed_bytes, heap_resident_bytes, heap_max_bytes;

@@ -27,9 +27,10 @@ void describe(auto& v, Of<JvmFigures> auto& figures) {
   v("loaded_classes", figures.loaded_classes, Presence::kOmitted);
   v("class_loaders", figures.class_loaders, Presence::kOmitted);
   v("collections", figures.collections, Presence::kOmitted);
-  v("uptime_seconds", figures.uptime_seconds, Presence::kOmitted);
-  v("collection_seconds", figures.collection_seconds, Presence::kOmitted);
-  v("seconds_since_collection", figures.seconds_since_collection, Presence::kOmitted);
+  v("uptime_seconds", figures.uptime_seconds, Within{0, JvmFigures::kMaxSeconds}, Presence::kOmitted);
+  v("collection_seconds", figures.collection_seconds, Within{0, JvmFigures::kMaxSeconds}, Presence::kOmitted);
+  v("seconds_since_collection", figures.seconds_since_collection, Within{0, JvmFigures::kMaxSeconds},
+    Presence::kOmitted);
 }
 
 }  // namespace oomw

@@ -8,7 +8,7 @@
 namespace oomw {
 
 void describe(auto& v, Of<PoolsAtKill::Type> auto& type) {
-  v("name", type.name, Presence::kRequired);
+  v("name", type.name, Chars{PoolTable::kMaxNameChars}, Presence::kRequired);
   v("bytes", type.bytes, Presence::kRequired);
   v("count", type.count);
   v("pools", type.pools);
@@ -19,8 +19,8 @@ void describe(auto& v, Of<PoolsAtKill> auto& found) {
   v("bytes", found.bytes, Presence::kRequired);
   v("pools", found.pools, Presence::kRequired);
   v("pools_read", found.pools_read, Presence::kRequired);
-  v("types", found.types);
-  v("cut", found.cut, Presence::kOmitted);
+  v("types", found.types, Items{PoolTable::kMaxTypes});
+  v("cut", found.cut, Chars{PoolTable::kMaxNameChars}, Presence::kOmitted);
 }
 
 void describe(auto& v, Of<PoolCounts> auto& e) {
@@ -34,14 +34,14 @@ void describe(auto& v, Of<PoolCounts> auto& e) {
 
 void describe(auto& v, Of<PoolTable::Type> auto& e) {
   v("address", e.address);
-  v("name", e.name);
+  v("name", e.name, Chars{PoolTable::kMaxNameChars});
 }
 
 void describe(auto& v, Of<PoolTable> auto& e) {
   v("arenas", e.arenas);
   v("type_type", e.type_type);
   v("pool_bytes", e.pool_bytes);
-  v("types", e.types);
+  v("types", e.types, Items{PoolTable::kMaxTypes});
 }
 
 }  // namespace oomw

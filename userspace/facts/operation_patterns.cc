@@ -158,14 +158,15 @@ Result<OperationPatterns> OperationPatterns::make(const std::vector<std::string>
   return patterns;
 }
 
-std::string OperationPatterns::text() const {
-  std::string text;
+std::vector<std::string> OperationPatterns::rows() const {
+  std::vector<std::string> rows;
   for (const Row& row : rows_) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : "\n", row.kind, row.where);
-    if (!row.function.empty()) text += " " + row.function;
+    rows.push_back(fmt::format("{} {}{}{}", row.kind, row.where, row.function.empty() ? "" : " ", row.function));
   }
-  return text;
+  return rows;
 }
+
+std::string OperationPatterns::text() const { return fmt::format("{}", fmt::join(rows(), "\n")); }
 
 Result<OperationPatterns> OperationPatterns::of_text(std::string_view text) {
   std::vector<std::string> rows;

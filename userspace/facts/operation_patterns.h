@@ -28,7 +28,8 @@ class OperationPatterns {
   // What a row must do that it does not: "begin with endpoint, method, job or library"; "" = nothing is wrong with it.
   [[nodiscard]] static std::string fault_of(std::string_view row);
 
-  // The rows that are not built in, as lines, for another process; and back.
+  // The rows that are not built in, for another process: make() takes them, of_text() as lines.
+  [[nodiscard]] std::vector<std::string> rows() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] static Result<OperationPatterns> of_text(std::string_view text);
 

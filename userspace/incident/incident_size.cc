@@ -34,6 +34,11 @@ class JsonSize {
                   Presence presence = json_fields::kDefault<incident_json::Format, T>) {
     if (begin(name, json_fields::form_of(presence, json_fields::is_known(value)))) add(value);
   }
+  template <typename T, Bound B>
+  void operator()(const char* name, const T& value, B,
+                  Presence presence = json_fields::kDefault<incident_json::Format, T>) {
+    (*this)(name, value, presence);
+  }
   template <typename Body>
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool is_known = true) {
     if (begin(name, json_fields::form_of(presence, is_known))) add_object(body);

@@ -42,6 +42,8 @@ class WireReader {
   [[nodiscard]] std::int64_t signed_number() { return static_cast<std::int64_t>(number()); }
   // Points into the message.
   [[nodiscard]] std::string_view text() { return take(number()); }
+  // What was read cannot be what is meant.
+  void refuse() { is_good_ = false; }
   // Every item was there, and nothing else is.
   [[nodiscard]] bool is_complete() const { return is_good_ && rest_.empty(); }
   [[nodiscard]] bool is_good() const { return is_good_; }

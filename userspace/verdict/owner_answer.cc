@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "events/connection_note.h"
+#include "events/contents_file.h"
 #include "facts/collector_components.h"
 #include "verdict/thresholds.h"
 

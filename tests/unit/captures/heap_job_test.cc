@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reader/wire.h"
 #include "runtimes/go/go_registry.h"
 #include "runtimes/go/inspection_jobs.h"
 #include "runtimes/go/reading_file.h"
@@ -144,8 +145,8 @@ TEST_F(ReadHeapFailures, past_its_deadline_it_is_a_timeout) {
 // An answer as the job gives it.
 std::string answer(const std::string& reason, bool has_reading, const std::string& summary = "2 buckets") {
   reader::WireWriter out;
-  out.number(7000).number(1).text(reason).text("why\n").number(has_reading);
-  if (has_reading) out.text(summary).number(1).text("oomwitness: fact");
+  out.number(7000).number(1).text(reason).text("why\n").number(has_reading).text(summary).number(has_reading);
+  if (has_reading) out.text("oomwitness: fact");
   return out.take();
 }
 

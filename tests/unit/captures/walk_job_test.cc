@@ -179,7 +179,10 @@ TEST(DecodeWalkAnswer, anything_else_is_refused) {
   std::uint64_t string_count = 0;
   const auto decodes = [&](std::string answer) { return decode_end(answer, {}, {}, {}, string_count).has_value(); };
   const auto failure = [](const std::string& reason) {
-    return reader::WireWriter().number(0).text(reason).text("x\n").number(0).take();
+    reader::WireWriter out;
+    out.number(0).text(reason).text("x\n");
+    for (int i = 0; i < 8; ++i) out.number(0);  // its figures and lists, none
+    return out.take();
   };
   EXPECT_TRUE(decodes(failure("loop")));
   EXPECT_FALSE(decodes(failure("no such reason")));

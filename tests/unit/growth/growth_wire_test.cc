@@ -112,6 +112,7 @@ TEST(GrowthWire, build_id_when_it_is_none_is_left_out) {
   const auto back = decode_unwound(encode_unwound(unwound), 0);
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->builds, (ModuleBuilds{{"a", "ab12"}, {"d\\x1b", ""}}));
+  unwound.builds.clear();
   for (int i = 0; i < 100; ++i) unwound.builds["m" + std::to_string(i)] = "ab";
   EXPECT_EQ(decode_unwound(encode_unwound(unwound), 0)->builds.size(), kMaxCodeFiles);
 }

@@ -6,7 +6,7 @@
 
 #include "events/json_fields.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 // A visitor of describe(), see events/json_fields.h. A member that may be left out may also be null: to readers that
 // is the same.
@@ -23,6 +23,10 @@ class JsonSchema {
   template <typename T>
   void operator()(const char* name, const T&, Presence presence = json_fields::kDefault<Format, T>) {
     add(name, schema_of<T>(), presence);
+  }
+  template <typename T, Bound B>
+  void operator()(const char* name, const T& value, B, Presence presence = json_fields::kDefault<Format, T>) {
+    (*this)(name, value, presence);
   }
   template <typename Body>
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool = true) {
@@ -104,4 +108,4 @@ class JsonSchema {
 [[nodiscard]] std::string schema_fault(const nlohmann::ordered_json& value, const nlohmann::ordered_json& schema,
                                        const std::string& where = "incident");
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

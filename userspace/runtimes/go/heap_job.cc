@@ -7,19 +7,18 @@
 #include <ctime>
 #include <utility>
 
-#include "base/text.h"
 #include "memory/deadline_source.h"
 #include "memory/process_files.h"
 #include "memory/resident_source.h"
+#include "reader/wire_fields.h"
+#include "runtimes/go/binary_fields.h"
 #include "runtimes/go/reading_file.h"
 
 namespace oomw::go {
 namespace {
 
-using reader::WireReader, reader::WireWriter;
-
 constexpr std::size_t kMaxText = 512;
-constexpr std::uint64_t kMaxCostNs = 60'000'000'000;
+constexpr Nanoseconds kMaxCost = std::chrono::seconds(60);
 
 // Its pages that can be read without waiting.
 class PagesOf final : public ByteSource {
@@ -36,10 +35,36 @@ class PagesOf final : public ByteSource {
   const ResidentSource resident_;
 };
 
-std::optional<std::uint64_t> read_address(WireReader& in) {
-  const bool is_known = in.number() != 0;
-  const std::uint64_t value = in.number();
-  return is_known ? std::optional(value) : std::nullopt;
+struct HeapQuestion {
+  std::int32_t pid = 0;
+  MonotonicTime deadline;
+  HeapTarget target;
+};
+
+void describe(auto& v, Of<HeapQuestion> auto& question) {
+  v("pid", question.pid);
+  v("deadline", question.deadline);
+  v("target", question.target);
+}
+
+// Beside the reading itself, which is in a file.
+struct HeapAnswer {
+  Nanoseconds cost{};
+  RecordLayout layout = RecordLayout::kNoData;
+  CaptureFailure failure;
+  bool has_reading = false;
+  std::string summary;
+  std::vector<std::string> facts;
+};
+
+void describe(auto& v, Of<HeapAnswer> auto& answer) {
+  v("cost", answer.cost);
+  v("layout", answer.layout, UpTo{RecordLayout::kUnknown});
+  v("reason", answer.failure.reason);
+  v("detail", answer.failure.detail, Chars{kMaxText});
+  v("has_reading", answer.has_reading);
+  v("summary", answer.summary, Chars{kMaxText});
+  v("facts", answer.facts, Items{HeapReading::kMaxFacts, kMaxText});
 }
 
 // CPU time of this process since it was asked last; the first time, since its start.
@@ -51,26 +76,7 @@ Nanoseconds cpu_since_last() {
   return total - std::exchange(last, total);
 }
 
-std::string encode(const HeapEvidence& evidence) {
-  WireWriter out;
-  out.number(static_cast<std::uint64_t>(cpu_since_last().count()));
-  out.number(static_cast<std::uint64_t>(evidence.layout)).text(to_string(evidence.failure.reason));
-  out.text(evidence.failure.detail.substr(0, kMaxText)).number(evidence.reading.has_value());
-  if (!evidence.reading) return out.take();
-  const std::vector<std::string>& facts = evidence.reading->facts;
-  const std::size_t sent = std::min(facts.size(), HeapReading::kMaxFacts);
-  out.text(evidence.reading->summary.substr(0, kMaxText)).number(sent);
-  for (std::size_t i = 0; i < sent; ++i) out.text(facts[i].substr(0, kMaxText));
-  return out.take();
-}
-
 }  // namespace
-
-void write_variables(WireWriter& out, const HeapVariables& variables) {
-  for (const auto& address : {variables.buckets, variables.rate, variables.cycle}) {
-    out.number(address.has_value()).number(address.value_or(0));
-  }
-}
 
 Result<std::optional<std::uint32_t>> read_cycle(const OpenMemory& process, const HeapTarget& target) {
   return read_cycle(PagesOf(process), target);
@@ -84,56 +90,35 @@ Result<HeapEvidence> read_evidence(const OpenMemory& process, const HeapTarget& 
 }
 
 std::string read_heap_parameters(const OpenMemory& process, const HeapTarget& target, MonotonicTime deadline) {
-  WireWriter out;
-  out.number(static_cast<std::uint64_t>(process.pid)).number(static_cast<std::uint64_t>(deadline.ns));
-  out.text(target.go_version.substr(0, kMaxText)).number(static_cast<std::uint64_t>(target.method));
-  out.number(target.load_bias);
-  write_variables(out, target.variables);
-  return out.take();
+  return reader::to_wire<Wire>(HeapQuestion{process.pid, deadline, target});
 }
 
 Result<std::string> read_heap_job(std::string_view parameters, std::span<const UniqueFd> files) {
-  WireReader in(parameters);
-  OpenMemory process;
-  process.pid = static_cast<int>(in.number());
-  const MonotonicTime deadline{in.signed_number()};
-  HeapTarget target;
-  target.go_version = in.text();
-  target.method = static_cast<LocateMethod>(in.number());
-  target.load_bias = in.number();
-  target.variables.buckets = read_address(in);
-  target.variables.rate = read_address(in);
-  target.variables.cycle = read_address(in);
+  const auto question = reader::from_wire<Wire, HeapQuestion>(parameters);
   const bool are_files_right = files.size() == 2 || files.size() == 3;
-  if (!in.is_complete() || !are_files_right) return fail(ErrorCode::kInternal, "not what a reading needs");
+  if (!question || !are_files_right) return fail(ErrorCode::kInternal, "not what a reading needs");
+  OpenMemory process;
+  process.pid = question->pid;
   process.memory = UniqueFd(::dup(files[1].get()));
   if (files.size() == 3) process.page_map = UniqueFd(::dup(files[2].get()));
-  ASSIGN_OR_RETURN(const HeapEvidence evidence, read_evidence(process, target, SystemClock(), deadline));
+  ASSIGN_OR_RETURN(const HeapEvidence evidence,
+                   read_evidence(process, question->target, SystemClock(), question->deadline));
   if (evidence.reading) RETURN_IF_ERROR(write_reading(files[0].get(), *evidence.reading));
-  return encode(evidence);
+  HeapAnswer answer{cpu_since_last(), evidence.layout, evidence.failure, evidence.reading.has_value(), "", {}};
+  if (evidence.reading) answer.summary = evidence.reading->summary, answer.facts = evidence.reading->facts;
+  return reader::to_wire<Wire>(answer);
 }
 
 Result<HeapEvidence> decode_evidence(std::string_view answer, int reading_fd) {
-  WireReader in(answer);
-  HeapEvidence evidence;
-  evidence.cost = Nanoseconds(std::min(in.number(), kMaxCostNs));
-  const std::uint64_t layout = in.number();
-  evidence.layout = static_cast<RecordLayout>(std::min(layout, static_cast<std::uint64_t>(RecordLayout::kUnknown)));
-  const std::string_view reason = in.text();
-  const bool is_named = reason.empty() || read_name(reason, evidence.failure.reason);
-  evidence.failure.detail = printable(in.text(), kMaxText);
-  const bool has_reading = in.number() == 1;
-  HeapReading texts;
-  if (has_reading) {
-    texts.summary = printable(in.text(), kMaxText);
-    const std::uint64_t facts = std::min<std::uint64_t>(in.number(), HeapReading::kMaxFacts);
-    for (std::uint64_t i = 0; i < facts; ++i) texts.facts.push_back(printable(in.text(), kMaxText));
-  }
-  const bool is_one = has_reading == (evidence.failure.reason == CaptureReason::kNone);
-  if (!in.is_complete() || !is_named || !is_one) {
+  ASSIGN_OR_RETURN(HeapAnswer texts, (reader::from_wire<Wire, HeapAnswer>(answer)));
+  if (texts.has_reading != (texts.failure.reason == CaptureReason::kNone)) {
     return fail(ErrorCode::kInvalid, "the reader answered something else");
   }
-  if (!has_reading) return evidence;
+  HeapEvidence evidence;
+  evidence.cost = std::clamp(texts.cost, Nanoseconds::zero(), kMaxCost);
+  evidence.layout = texts.layout;
+  evidence.failure = std::move(texts.failure);
+  if (!texts.has_reading) return evidence;
   ASSIGN_OR_RETURN(evidence.reading, read_reading(reading_fd));
   evidence.reading->summary = std::move(texts.summary);
   evidence.reading->facts = std::move(texts.facts);

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "memory/open_memory.h"
-#include "reader/wire.h"
 #include "runtimes/go/go_reading.h"
 #include "runtimes/go/heap_reader.h"
 
@@ -31,8 +30,6 @@ inline constexpr std::uint32_t kReadHeapJob = 0x48524f47;
 // Runs in the reader. files: an empty file for the reading, /proc/PID/mem, and pagemap where there is one.
 [[nodiscard]] Result<std::string> read_heap_job(std::string_view parameters, std::span<const UniqueFd> files);
 
-// As the messages of this job and of inspections have them.
-void write_variables(reader::WireWriter& out, const HeapVariables& variables);
 [[nodiscard]] std::string read_heap_parameters(const OpenMemory& process, const HeapTarget& target,
                                                MonotonicTime deadline);
 // What the reader answered and wrote, which may be anything: kInvalid unless it is a reading within its bounds.

@@ -13,7 +13,8 @@
 #include "memory/deadline_source.h"
 #include "memory/process_files.h"
 #include "memory/resident_source.h"
-#include "reader/wire.h"
+#include "reader/wire_fields.h"
+#include "runtimes/go/binary_fields.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/heap_reader.h"
 #include "runtimes/go/names_job.h"
@@ -23,93 +24,26 @@ namespace {
 
 using reader::WireReader, reader::WireWriter;
 
-constexpr std::size_t kMaxBuildId = 256, kMaxWhy = 512;
-
-// Everything that is out of its bounds makes the whole answer worthless.
-class BinaryReader {
- public:
-  explicit BinaryReader(std::string_view bytes) : in_(bytes) {}
-
-  [[nodiscard]] std::uint64_t number() { return in_.number(); }
-  [[nodiscard]] std::uint64_t number_up_to(std::uint64_t last) {
-    const std::uint64_t value = in_.number();
-    is_good_ = is_good_ && value <= last;
-    return is_good_ ? value : 0;
-  }
-  [[nodiscard]] bool flag() { return number_up_to(1) == 1; }
-  [[nodiscard]] std::optional<std::uint64_t> address() {
-    const bool is_known = flag();
-    const std::uint64_t value = in_.number();
-    return is_known ? std::optional(value) : std::nullopt;
-  }
-  [[nodiscard]] AddressRange range() {
-    AddressRange range;
-    range.begin = in_.number();
-    range.end = in_.number();
-    is_good_ = is_good_ && range.begin <= range.end;
-    return range;
-  }
-  [[nodiscard]] std::string text(std::size_t max_chars) {
-    const std::string_view text = in_.text();
-    is_good_ = is_good_ && text.size() <= max_chars;
-    return is_good_ ? printable(text, max_chars) : std::string();
-  }
-  [[nodiscard]] bool is_complete() const { return is_good_ && in_.is_complete(); }
-
- private:
-  WireReader in_;
-  bool is_good_ = true;
-};
-
 bool fits_together(const GoBinary& binary) {
   const bool has_list = binary.variables.buckets.has_value();
+  if (binary.bss.begin > binary.bss.end || binary.text.begin > binary.text.end) return false;
   if (binary.profiling == Profiling::kAvailable) return binary.is_go && has_list;
   return binary.profiling != Profiling::kNarrow || (binary.is_go && !has_list);
 }
 
 GoBinary not_inspected(const Error& error) {
   GoBinary binary;
-  binary.why = printable(error.message, kMaxWhy);
+  binary.why = printable(error.message, kMaxWhyChars.most);
   return binary;
 }
 
 }  // namespace
 
-std::string encode_binary(const GoBinary& binary) {
-  WireWriter out;
-  out.number(binary.is_go).number(binary.is_collector).text(binary.go_version.substr(0, GoBinary::kMaxVersion));
-  out.text(binary.build_id.substr(0, kMaxBuildId)).number(static_cast<std::uint64_t>(binary.machine));
-  out.number(binary.is_position_independent).number(binary.entry).number(binary.bss.begin).number(binary.bss.end);
-  out.number(binary.text_start).number(binary.text.begin).number(binary.text.end);
-  write_variables(out, binary.variables);
-  out.number(static_cast<std::uint64_t>(binary.method)).number(binary.cross_checked);
-  out.number(static_cast<std::uint64_t>(binary.profiling)).text(binary.why.substr(0, kMaxWhy));
-  return out.take();
-}
+std::string encode_binary(const GoBinary& binary) { return reader::to_wire<Wire>(binary); }
 
 Result<GoBinary> decode_binary(std::string_view answer) {
-  BinaryReader in(answer);
-  GoBinary binary;
-  binary.is_go = in.flag();
-  binary.is_collector = in.flag();
-  binary.go_version = in.text(GoBinary::kMaxVersion);
-  binary.build_id = in.text(kMaxBuildId);
-  binary.machine = static_cast<Machine>(in.number_up_to(static_cast<std::uint64_t>(Machine::kArm64)));
-  binary.is_position_independent = in.flag();
-  binary.entry = in.number();
-  binary.bss = in.range();
-  binary.text_start = in.number();
-  binary.text = in.range();
-  binary.variables.buckets = in.address();
-  binary.variables.rate = in.address();
-  binary.variables.cycle = in.address();
-  binary.method = static_cast<LocateMethod>(in.number_up_to(static_cast<std::uint64_t>(LocateMethod::kScan)));
-  binary.cross_checked = in.flag();
-  binary.profiling = static_cast<Profiling>(in.number_up_to(static_cast<std::uint64_t>(Profiling::kNarrow)));
-  binary.why = in.text(kMaxWhy);
-  if (!in.is_complete() || !fits_together(binary)) {
-    return fail(ErrorCode::kInvalid, "the reader answered something else");
-  }
+  ASSIGN_OR_RETURN(GoBinary binary, (reader::from_wire<Wire, GoBinary>(answer)));
+  if (!fits_together(binary)) return fail(ErrorCode::kInvalid, "the reader answered something else");
   return binary;
 }
 
