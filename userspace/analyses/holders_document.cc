@@ -87,8 +87,6 @@ std::string holders_document(const Holders& found, const GoroutineCounts* gorout
   return text_of(document);
 }
 
-std::string goroutines_document(const GoroutineCounts& counts) { return text_of(json_of(counts)); }
-
 pprof::Profile holders_profile(const Holders& found) {
   pprof::Profile profile;
   profile.sample_types = {{kHeldType, "bytes"}};

@@ -13,7 +13,6 @@ namespace oomw {
 // One JSON object, indented; "goroutines" is null where they were not counted (nullptr).
 [[nodiscard]] std::string holders_document(const go::retention::Holders& found,
                                            const go::retention::GoroutineCounts* goroutines);
-[[nodiscard]] std::string goroutines_document(const go::retention::GoroutineCounts& counts);
 
 // Stacks are the chains: the root is the outermost frame, what it keeps the innermost. inuse_space: the bytes kept,
 // estimated.

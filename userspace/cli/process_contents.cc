@@ -20,29 +20,43 @@ constexpr std::uint64_t kMaxProfile = 4u << 20;
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
-}  // namespace
-
-Result<ProcessContents> read_process_contents(const Config& config, const CaptureSelector& selector) {
+Result<ProcessContents> read(const ProcessFiles& files, reader::ReaderGroup& reader, std::optional<RuntimeKind> of) {
   const SystemClock clock;
-  ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
-  ASSIGN_OR_RETURN(const ProcessFiles files,
-                   ProcessFiles::open(config.proc_root, targets.front().process, wanted_libraries()));
-  reader::ReaderGroup reader(clock, {}, 1);
-  std::string why = "no analysis knows this program";
+  const std::int32_t pid = files.image.pid;
+  std::string why = fmt::format("pid {0} is not a Go program; what fills it: oomwitness capture --pid {0}", pid);
+  if (!of) why = "no analysis knows this program";
   for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
+    if (of && heap_analyses()[row].of != *of) continue;
     auto answer = analyse_heap(row, files, &reader, nullptr, clock.now() + kPatience);
     if (!answer) why = std::string(to_string(answer.error().reason)) + ": " + answer.error().detail;
     if (!answer || !*answer) continue;
-    ProcessContents contents{targets.front().process.pid, std::move((*answer)->heap), ""};
+    ProcessContents contents{pid, std::move((*answer)->heap), "", ""};
     contents.found.of = heap_analyses()[row].of;
-    const auto& names = heap_analyses()[row].file_names;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == nullptr || !(*answer)->files[i] || !std::string_view(names[i]).ends_with(".pb.gz")) continue;
-      ASSIGN_OR_RETURN(contents.profile, (*answer)->files[i]->read(kMaxProfile));
+    for (std::size_t i = 0; i < contents.found.files.size(); ++i) {
+      if (!(*answer)->files[i]) continue;
+      std::string& file = contents.found.files[i].name.ends_with(".pb.gz") ? contents.profile : contents.document;
+      ASSIGN_OR_RETURN(file, (*answer)->files[i]->read(kMaxProfile));
     }
     return contents;
   }
-  return fail(ErrorCode::kUnavailable, why);
+  return fail(of ? ErrorCode::kUnsupported : ErrorCode::kUnavailable, why);
+}
+
+}  // namespace
+
+Result<ProcessContents> read_process_contents(const Config& config, const CaptureSelector& selector,
+                                              std::optional<RuntimeKind> of) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
+  reader::ReaderGroup reader(clock, {}, 1);
+  Result<ProcessContents> contents = fail(ErrorCode::kNotFound, "no process");
+  for (const CaptureTarget& target : targets) {
+    ASSIGN_OR_RETURN(const ProcessFiles files,
+                     ProcessFiles::open(config.proc_root, target.process, wanted_libraries()));
+    contents = read(files, reader, of);
+    if (contents || !of) break;
+  }
+  return contents;
 }
 
 std::string to_text(const ProcessContents& contents) {
