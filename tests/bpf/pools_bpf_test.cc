@@ -321,7 +321,7 @@ TEST_F(HostilePoolsTest, table_or_pools_that_lie_are_bounded_and_count_no_pool_t
     const auto event = analysed(walk, {});
     for (const PoolsAtKill& found : event.pools) {
       for (const PoolsAtKill::Type& type : found.types) {
-        EXPECT_TRUE(type.name == "shop.Order" || type.name == "blocks that are no objects") << forged.name << type.name;
+        EXPECT_TRUE(type.name == "shop.Order" || type.name == "memory without a type") << forged.name << type.name;
       }
     }
   }

@@ -230,7 +230,8 @@ std::vector<std::string> chain_of(const Holder& holder) {
     if (own != holder.steps.end()) {
       step = own + 1;
       const std::string receiver = receiver_of(own->object);
-      const bool is_next = !receiver.empty() && step != holder.steps.end() && step->object.starts_with('?');
+      const bool is_next =
+          !receiver.empty() && step != holder.steps.end() && step->object.starts_with(go::retention::kUnnamedObject);
       if (is_next) ++step;
       first = is_next ? receiver : own->object;
     }

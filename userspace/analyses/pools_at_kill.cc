@@ -21,7 +21,7 @@ constexpr std::string_view kUnknown = "unknown";
 
 std::string name_of(const oomw_pool_type& type, const PoolTable& known) {
   if (type.type == OOMW_POOL_KEY_TABLE) return "key tables of dicts";
-  if (type.type == OOMW_POOL_UNTYPED) return "blocks that are no objects";
+  if (type.type == OOMW_POOL_UNTYPED) return "memory without a type";
   const std::string name(type.name, ::strnlen(type.name, sizeof type.name));
   if (name.empty()) {
     const auto found = std::ranges::find(known.types, type.type, &PoolTable::Type::address);

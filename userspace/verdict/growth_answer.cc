@@ -236,7 +236,16 @@ std::string runtime_code_text(const Incident& incident) {
       share * 100, human_bytes(most->second));
 }
 
-// Why nobody is named as what grew the memory.
+// Most of its memory hangs on a name. What a request touched first beside it is as a rule another one's: pages that
+// were given back are handed out again.
+bool has_named_keeper(const Incident& incident) {
+  const IncidentFiller* filler = named_filler(incident);
+  return filler != nullptr && filler->kind == "holder" && !name_of(filler->held_as).empty() &&
+         filler->share >= threshold::kMost;
+}
+
+// Why nobody is named as what grew the memory; "" where that would only add a wrong suspect. No endpoint: which one
+// touched a page first does not show whose it is.
 std::string unproved(const Incident& incident) {
   const IncidentGrowth& growth = *incident.growth;
   if (growth.samples + growth.lost == 0) return "";
@@ -255,11 +264,11 @@ std::string unproved(const Incident& incident) {
     return " Who grew it is not named: most of what was touched first had been freed again when memory was read.";
   }
   if (place == nullptr) return runtime_code_text(incident);
+  if (!place->operation.empty() && has_named_keeper(incident)) return "";
   return fmt::format(
-      " Its growth was first touched mostly in {}{}{} ({}{}){}; that may be temporary data, so it does not show who "
+      " Its growth was first touched mostly in {}{} ({}{}){}; that may be temporary data, so it does not show who "
       "keeps it.",
-      printable(place->code, kMaxAnswerName), callers_text(*place),
-      for_operation(place->operation_kind, place->operation, place->code), amount(*place), came_once(*place),
+      printable(place->code, kMaxAnswerName), callers_text(*place), amount(*place), came_once(*place),
       lost.empty() ? "" : ", though " + lost);
 }
 

@@ -45,11 +45,11 @@ TEST(GoAnalysis, a_chain_through_the_standard_library_begins_at_the_programs_own
                   {".Handler", "net/http.ServeMux"},
                   {".m", "map[string]http.muxEntry"},
                   {"", "closure example.org/shop/web.(*App).track-fm"},
-                  {"", "?48"},
-                  {"", "?1024", 0.9, true}};
-  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> ?1024 (list)"));
+                  {"", "object of 48 B"},
+                  {"", "object of 1024 B", 0.9, true}};
+  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> object of 1024 B (list)"));
   holder.steps.insert(holder.steps.begin() + 1, {".Handler", "closure main.logged.func1"});
-  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> ?1024 (list)"))
+  EXPECT_THAT(chain_of(holder), ElementsAre("web.App (its method track)", " -> object of 1024 B (list)"))
       << "middleware is before";
   holder.steps.resize(5);
   EXPECT_THAT(chain_of(holder), ElementsAre("closure web.(*App).track-fm"));

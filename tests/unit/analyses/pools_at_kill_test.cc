@@ -62,7 +62,7 @@ TEST_F(PoolsAtKillTest, an_event_of_the_kill_has_the_types_most_bytes_first) {
   EXPECT_EQ(to_string(made.of), "cpython");
   EXPECT_THAT(pools().types, ElementsAre(Field(&PoolsAtKill::Type::name, "key tables of dicts"),
                                          Field(&PoolsAtKill::Type::name, "shop.Order"),
-                                         Field(&PoolsAtKill::Type::name, "blocks that are no objects")));
+                                         Field(&PoolsAtKill::Type::name, "memory without a type")));
   EXPECT_EQ(pools().bytes, 1'300'000u);
   EXPECT_EQ(pools().pools, 100u);
   EXPECT_EQ(pools().cut, "");

@@ -16,7 +16,7 @@ IncidentAnswer answer_after(const std::string& code, const std::string& claim = 
                             const std::string& code_now = "") {
   Incident incident;
   incident.time = WallTime{10'000 * kSecond};
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   if (!code_now.empty()) incident.answer->culprit->code = code_now;
   EarlierKill& earlier = incident.earlier.emplace();
   earlier.kills = 3;
@@ -77,7 +77,7 @@ TEST(AgainAnswer, an_earlier_kill_without_a_culprit_says_so) {
 
 TEST(AgainAnswer, names_of_both_sides_are_cut_alike) {
   Incident incident;
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   incident.answer->culprit->code = "main." + std::string(400, 'x');
   incident.earlier.emplace().code = incident.answer->culprit->code.substr(0, 160);
   incident.earlier->claim = "allocates";
@@ -87,7 +87,7 @@ TEST(AgainAnswer, names_of_both_sides_are_cut_alike) {
 
 TEST(AgainAnswer, the_first_kill_of_a_workload_says_nothing) {
   Incident incident;
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   compare_with_earlier(incident);
   EXPECT_EQ(incident.answer->again, "");
   EXPECT_FALSE(incident.answer->same_culprit.has_value());

@@ -12,9 +12,9 @@
 namespace oomw {
 namespace {
 
+using test::python_incident;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::python_incident;
 
 // Read over twelve minutes: the list with its rows, and the rows by type.
 IncidentTrend grown_list(const std::string& judgement) {
@@ -23,7 +23,7 @@ IncidentTrend grown_list(const std::string& judgement) {
   trend.suspects = judgement == "leak" ? 2 : 0;
   for (const std::int64_t before_ms : {720'000, 400'000, 200'000, 60'000, 0}) {
     IncidentTrend::Point& point = trend.points.emplace_back();
-    point.time = testing::before_kill(before_ms);
+    point.time = test::before_kill(before_ms);
     point.is_baseline = trend.points.size() == 1;
   }
   const auto site = [&](std::vector<std::string> frames, std::uint64_t first, std::uint64_t last) {
@@ -60,7 +60,7 @@ TEST(ContentsLeak, what_was_read_over_time_says_from_what_to_what_it_grew) {
 }
 
 TEST(ContentsLeak, a_name_that_keeps_growing_is_a_second_sign_of_a_leak_and_none_by_itself) {
-  Incident incident = testing::grown([](double s) { return 10 + 0.7 * s; }, 120);
+  Incident incident = test::grown([](double s) { return 10 + 0.7 * s; }, 120);
   const auto judge = [](const Incident& of) { return judge_incident(of).value_or(IncidentVerdict{}); };
   const IncidentVerdict by_curve = judge(incident);
   ASSERT_EQ(by_curve.cause, "leak");
@@ -75,14 +75,14 @@ TEST(ContentsLeak, a_name_that_keeps_growing_is_a_second_sign_of_a_leak_and_none
 
 // A program that gets no processor for a while, or no requests, stands still and goes on.
 TEST(ContentsLeak, a_leak_that_stood_still_in_the_third_quarter_is_one_if_what_is_kept_went_on_growing) {
-  Incident incident = testing::grown([](double s) { return 8 + 4 * (s < 15 ? s : std::max(s - 8, 15.0)); }, 30);
+  Incident incident = test::grown([](double s) { return 8 + 4 * (s < 15 ? s : std::max(s - 8, 15.0)); }, 30);
   const auto cause = [&] { return judge_incident(incident).value_or(IncidentVerdict{}).cause; };
   EXPECT_NE(cause(), "leak");
   incident.contents_trend = grown_list("not_called");
   std::vector<IncidentTrend::Point>& points = incident.contents_trend->points;
   const auto read = [&](std::int64_t before_ms, std::uint64_t mebibytes) {
     IncidentTrend::Point& point = points.emplace_back();
-    point.time = testing::before_kill(before_ms);
+    point.time = test::before_kill(before_ms);
     point.held_bytes = mebibytes << 20;
   };
   points.clear();
@@ -93,15 +93,15 @@ TEST(ContentsLeak, a_leak_that_stood_still_in_the_third_quarter_is_one_if_what_i
   points.back().held_bytes = 20u << 20;
   EXPECT_NE(cause(), "leak") << "what came after the pause is something else";
   points.back().held_bytes = 94u << 20;
-  points.back().time = testing::before_kill(9'000);
+  points.back().time = test::before_kill(9'000);
   EXPECT_NE(cause(), "leak") << "nothing was read after it";
-  points.back().time = testing::before_kill(1'000);
+  points.back().time = test::before_kill(1'000);
   points.erase(points.begin());
   EXPECT_NE(cause(), "leak") << "nothing was read before it";
   read(500, 95);
   EXPECT_NE(cause(), "leak") << "nor by two readings after it";
   points.insert(points.begin(), points.front());
-  points.front().time = testing::before_kill(18'000);
+  points.front().time = test::before_kill(18'000);
   points.front().held_bytes = 20u << 20;
   ASSERT_EQ(cause(), "leak");
   incident.contents_trend->sites[1].figures.last_held_bytes = (3u << 20) + (9u << 20);
@@ -111,13 +111,13 @@ TEST(ContentsLeak, a_leak_that_stood_still_in_the_third_quarter_is_one_if_what_i
 }
 
 TEST(ContentsLeak, it_may_have_stood_still_in_the_last_quarter_if_the_same_code_touched_memory_before_and_after) {
-  Incident incident = testing::grown([](double s) { return 8 + 4 * (s < 20 ? s : std::max(s - 8, 20.0)); }, 30);
+  Incident incident = test::grown([](double s) { return 8 + 4 * (s < 20 ? s : std::max(s - 8, 20.0)); }, 30);
   incident.contents_trend = grown_list("not_called");
   const auto cause = [&] { return judge_incident(incident).value_or(IncidentVerdict{}).cause; };
   const auto sample = [&](double share, std::uint64_t late_mib, std::int64_t before_kill_ms) -> IncidentGrowth& {
     IncidentGrowth& growth = incident.growth.emplace();
     growth.slot_bytes = 256 << 10, growth.samples = 192, growth.grown_bytes = 48 << 20, growth.late_bytes = 8 << 20;
-    growth.as_of = testing::before_kill(before_kill_ms);
+    growth.as_of = test::before_kill(before_kill_ms);
     growth.places = {{"log_in (app.py:7)", "", "", 48 << 20, share}};
     growth.places.front().late_bytes = late_mib << 20;
     growth.stacks = {{48 << 20, share, true, {"log_in (app.py:7)"}, "log_in (app.py:7)", "", "", late_mib << 20}};

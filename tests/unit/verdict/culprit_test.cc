@@ -16,7 +16,7 @@ using ::testing::Not;
 
 // A Collector whose requests are unpacked by many functions of its receiver, and packed by one of its exporter.
 Incident collector(const std::string& cause) {
-  Incident incident = testing::judged_as(cause);
+  Incident incident = test::judged_as(cause);
   incident.collector.emplace();
   incident.collector->components = {{"receiver", "otlp", "", 170u << 20, 0.7},
                                     {"exporter", "otlphttp", "", 63u << 20, 0.26}};

@@ -14,10 +14,10 @@
 namespace oomw {
 namespace {
 
-using testing::found;
+using test::found;
+using test::python_incident;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::python_incident;
 
 TEST(FillerAnswer, a_container_with_a_name_is_what_filled_the_memory) {
   const IncidentAnswer answer = answer_of(python_incident("leak"));
@@ -258,8 +258,8 @@ TEST(FillerAnswer, buffers_of_a_node_program_are_not_bounded_by_its_heap) {
 Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
   Incident incident = python_incident("leak");
   incident.fillers.clear();
-  testing::add_parts(incident, {{"malloc: free", "native", free_mib << 20, "chunks"},
-                                {"malloc: in use", "native", used_mib << 20, "chunks"}});
+  test::add_parts(incident, {{"malloc: free", "native", free_mib << 20, "chunks"},
+                             {"malloc: in use", "native", used_mib << 20, "chunks"}});
   return incident;
 }
 

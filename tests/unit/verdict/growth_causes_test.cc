@@ -13,20 +13,20 @@
 namespace oomw {
 namespace {
 
+using test::before_kill;
 using test::kMiB;
-using testing::before_kill;
-using testing::sample_incident;
+using test::sample_incident;
 
 constexpr double kLimit = 256 * kMiB;
 
 // A container whose memory was shape(t) of its limit at t in [0, 1] of `seconds`, read every half second.
 Incident with_memory(double seconds, const std::function<double(double)>& shape) {
-  Incident incident = testing::judged_as("");
+  Incident incident = test::judged_as("");
   incident.coverage_ratio.reset();
   incident.usage_bytes = incident.limit_bytes;
   incident.victims[0].rss->anon_bytes = static_cast<std::uint64_t>(kLimit * 0.95);
-  testing::draw(incident, seconds, 0.5,
-                [&](double t) { return std::clamp(shape(t / seconds), 0.0, 1.0) * kLimit / kMiB; });
+  test::draw(incident, seconds, 0.5,
+             [&](double t) { return std::clamp(shape(t / seconds), 0.0, 1.0) * kLimit / kMiB; });
   return incident;
 }
 

@@ -11,17 +11,17 @@
 namespace oomw {
 namespace {
 
+using test::before_kill;
 using test::kMiB;
-using testing::before_kill;
-using testing::sample_incident;
+using test::sample_incident;
 
 constexpr double kWhole = 256;  // MiB, at the kill
 
 // Read each half second; shape(part of the time) in MiB.
 Incident with_curve(double seconds, const std::function<double(double)>& shape) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.usage_bytes = static_cast<std::uint64_t>(kWhole * kMiB);
-  testing::draw(incident, seconds, 0.5, [&](double t) { return shape(t / seconds); });
+  test::draw(incident, seconds, 0.5, [&](double t) { return shape(t / seconds); });
   return incident;
 }
 

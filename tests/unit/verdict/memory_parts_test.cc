@@ -24,7 +24,7 @@ struct Mebibytes {
 };
 
 Incident java_incident(std::uint64_t limit, std::uint64_t max_heap, const Mebibytes& parts) {
-  Incident incident = testing::incident_without_findings();
+  Incident incident = test::incident_without_findings();
   incident.limit_bytes = limit << 20;
   incident.victims.front().comm = "java";
   incident.composition.emplace();

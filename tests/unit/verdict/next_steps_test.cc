@@ -9,9 +9,9 @@
 namespace oomw {
 namespace {
 
+using test::sample_incident;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::sample_incident;
 
 std::string text_of(const Incident& incident) {
   std::string text;
@@ -134,7 +134,7 @@ TEST(NextSteps, hostile_names_stay_one_word_of_one_line) {
 TEST(NextSteps, a_collector_without_a_limiter_is_told_how) {
   Incident incident = with_cause("leak");
   incident.collector.emplace();
-  incident.collector->read_at = testing::before_kill(100);
+  incident.collector->read_at = test::before_kill(100);
   incident.collector->exporters = {{{"otlp/backend", 900, 1000, 800}}};
   const std::string text = text_of(incident);
   EXPECT_THAT(text, HasSubstr("memory_limiter:"));

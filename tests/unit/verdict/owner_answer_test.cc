@@ -27,7 +27,7 @@ IncidentHolder holder(std::string component = "") {
 
 // A leak whose allocating code is known.
 Incident leak_with(IncidentHolder one) {
-  Incident incident = testing::judged_as("leak");
+  Incident incident = test::judged_as("leak");
   incident.fillers = {{"go", "site", "main.put (a.go:1)", {"main.put"}, "", "", 100, 0.9, "at_kill"}};
   incident.holders = {std::move(one)};
   return incident;

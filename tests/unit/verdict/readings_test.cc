@@ -8,8 +8,8 @@
 namespace oomw {
 namespace {
 
-using testing::before_kill;
-using testing::sample_incident;
+using test::before_kill;
+using test::sample_incident;
 
 TEST(Readings, value_lies_on_the_line_between_two_and_is_the_nearest_beyond_them) {
   const Readings readings = {{20, 100}, {10, 300}, {10, 400}, {0, 200}};

@@ -25,7 +25,7 @@ constexpr double kFullAfter = 36;
 double climb(double second) { return std::min(12 + 2.2 * second, 95.8); }  // 90 % after 34 s
 
 Incident thrashed(const std::function<double(double)>& mebibytes_at) {
-  Incident incident = testing::grown(mebibytes_at, 64);
+  Incident incident = test::grown(mebibytes_at, 64);
   incident.reclaim = ReclaimSampled{{}, incident.cgroup, 115'464, 51'703, 7'350'358'016, 16'519'947'265};
   return incident;
 }
@@ -78,7 +78,7 @@ TEST(Thrashing, on_a_slow_disk_is_known_by_what_was_read_again) {
   EXPECT_EQ(changed([](Incident& i) { i.memory_stat.erase("workingset_refault_file"); }), std::nullopt);
   EXPECT_EQ(changed([](Incident& i) { i.series.front().usage_bytes = 95u << 20; }), std::nullopt)
       << "its page cache had filled the limit before";
-  EXPECT_EQ(changed([](Incident& i) { i.victims.front().started = testing::before_kill(90'000); }), std::nullopt)
+  EXPECT_EQ(changed([](Incident& i) { i.victims.front().started = test::before_kill(90'000); }), std::nullopt)
       << "nothing is known of its beginning";
 }
 
@@ -94,10 +94,10 @@ TEST(Thrashing, explains_nothing_where_the_time_before_it_does_not) {
 TEST(Thrashing, leaves_what_is_known_of_one_moment_where_it_is) {
   Incident incident = thrashed(climb);
   incident.contents_trend.emplace().points.resize(2);
-  incident.contents_trend->points[0].time = testing::before_kill(40'000);
-  incident.contents_trend->points[1].time = testing::before_kill(20'000);
+  incident.contents_trend->points[0].time = test::before_kill(40'000);
+  incident.contents_trend->points[1].time = test::before_kill(20'000);
   const Incident before = killed_before(incident, 30);
-  EXPECT_EQ(before.time, testing::before_kill(30'000));
+  EXPECT_EQ(before.time, test::before_kill(30'000));
   EXPECT_LE(before.series.back().time, before.time);
   EXPECT_EQ(before.contents_trend->points.size(), 1u);
   EXPECT_EQ(before.usage_bytes, incident.usage_bytes);
@@ -119,7 +119,7 @@ TEST(Thrashing, takes_more_than_little_reclaim_or_a_long_time_near_the_limit) {
       changed([](Incident& i) { std::erase_if(i.series, [](const auto& p) { return p.usage_bytes < 80u << 20; }); }),
       std::nullopt)
       << "of the time before it nothing is known";
-  EXPECT_EQ(changed([](Incident& i) { i.victims.front().started = testing::before_kill(35'000); }), std::nullopt)
+  EXPECT_EQ(changed([](Incident& i) { i.victims.front().started = test::before_kill(35'000); }), std::nullopt)
       << "the readings before are another process's";
   EXPECT_EQ(thrashing_seconds(thrashed([](double) { return 80.0; })), std::nullopt) << "it was never full";
 }

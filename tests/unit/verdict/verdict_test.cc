@@ -10,11 +10,11 @@
 namespace oomw {
 namespace {
 
-using testing::before_kill;
+using test::before_kill;
+using test::sample_incident;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::sample_incident;
 using ::testing::StartsWith;
 
 // Two readings, ten minutes apart: of no shape.
@@ -65,7 +65,7 @@ TEST(VerdictTest, a_heap_that_was_most_of_the_memory_when_it_was_read_is_not_off
     incident.series.clear();
     for (const std::int64_t before_ms : {9'000, 6'000, 3'000, 1'500}) {
       const auto bytes = static_cast<std::uint64_t>(memory * anon);
-      incident.series.push_back({testing::before_kill(before_ms), bytes, bytes});
+      incident.series.push_back({test::before_kill(before_ms), bytes, bytes});
     }
     return cause_of(incident);
   };
