@@ -181,7 +181,7 @@ class Lane:
 
 
 def run_in_lanes(suite, result, lanes):
-    """Classes of tests beside each other, most of whose time is waiting; after them, one by one, those that say `alone`: they
+    """Classes of tests beside each other, most of whose time is waiting, the long ones first; after them, one by one, those that say `alone`: they
     fill the kernel's log or the machine, or measure what others would change."""
     classes = {}
     for test in tests_in(suite):
@@ -197,7 +197,7 @@ def run_in_lanes(suite, result, lanes):
                 result.earlier += running.pop(pid).ended(os.waitstatus_to_exitcode(status))
                 result.write()
 
-    for name in waiting:
+    for name in sorted(waiting, key=lambda name: not getattr(classes[name][0], "long", False)):
         wait_until(fewer_than=lanes)
         lane = Lane(name, classes[name], folder)
         running[lane.pid] = lane

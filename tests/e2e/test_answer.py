@@ -9,6 +9,8 @@ from harness.wait import eventually
 
 
 class Answers(GoHeapTest):
+    long = True
+
     def answered(self, witness, box):
         """The incident once its heap at the kill is in it. One of seconds before may be of half of the memory."""
         if witness.rung_of("heap_at_kill") != "none":

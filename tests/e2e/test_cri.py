@@ -63,6 +63,8 @@ class CriTest(E2eTest):
 
 
 class Cri(CriTest):
+    long = True
+
     def test_pod_is_named_in_full_and_its_endpoint_was_asked_inside_it(self):
         witness, pod = self.witness(), self.pod(labels={"app": "orders"})
         container = self.leak(pod, security={5: {1: 10001}})

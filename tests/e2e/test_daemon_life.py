@@ -15,6 +15,8 @@ READ_OFTEN = "[sampler]\nslow_seconds = 0.2\n"
 
 
 class Restart(E2eTest):
+    long = True
+
     def kill_in(self, box):
         self.memhog(box, *HOG).wait_killed()
 

@@ -19,6 +19,7 @@ PASSERS_BY = 10000
 class Builds(GoHeapTest):
     """Stripped and position-independent programs have no symbols, externally linked ones start with C's code."""
 
+    long = True
     JOBS = "oomwitness_reader_jobs_total"
     VARIANTS = [("1.19", "strip"), ("1.19", "pie-strip"), ("1.19", "ext"), ("1.26", "strip"), ("1.26", "pie-strip"),
                 ("1.27", "strip"), ("1.27", "pie-strip")]

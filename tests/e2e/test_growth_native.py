@@ -92,3 +92,13 @@ class GrowthNative(E2eTest):
         victim.wait_killed()
         self.wait_incidents(witness, 1)
         self.assertEqual(self.profiles(recording, victim.pid), [])
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
+class Rust(E2eTest):
+    def test_the_function_that_a_rust_program_grew_by_is_named(self):
+        witness = self.daemon(GROWTH)
+        box = self.cgroup("rust", 48)
+        self.start([tools.rust_sessions()], box).wait_killed()
+        named = lambda: [place["code"] for i in self.incidents_of(witness, box) for place in i.get("growth", {}).get("places", ())]
+        eventually(lambda: any("log_in" in code for code in named()), named, 20)

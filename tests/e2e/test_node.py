@@ -15,6 +15,8 @@ NODE = shutil.which("node") or shutil.which("nodejs")
 
 @unittest.skipUnless(NODE, "there is no node here")
 class Node(E2eTest):
+    long = True
+
     def service(self, box, mode, per_second):
         # V8 takes a quarter of the container as its heap's maximum otherwise, and ends itself there.
         tools.read_ahead(os.path.realpath(NODE))

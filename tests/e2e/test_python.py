@@ -32,6 +32,8 @@ def resident(pid):
 
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class Python(E2eTest):
+    long = True
+
     def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
         witness = self.daemon()
         box = self.cgroup("reports", 96)

@@ -9,7 +9,7 @@
 
 #include "incident/incident.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 // 2026-11-21T03:04:05.123456789Z
 inline constexpr WallTime kKillTime{1'795'230'245'123'456'789};
@@ -220,4 +220,4 @@ inline Incident in_pod(const std::string& pod, const std::string& workload = "",
   return incident;
 }
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

@@ -16,7 +16,7 @@ GO_PROGRAMS = [("1.19", "strip"), ("1.19", "plain", "go-hostile"), ("1.19", "str
 
 
 def main():
-    simple = ("leaky_go", "memhog", "threadhog", "filehog", "retention", "sessions", "java_workload")
+    simple = ("leaky_go", "memhog", "threadhog", "filehog", "retention", "sessions", "rust_sessions", "java_workload")
     builds = [getattr(tools, name) for name in simple if hasattr(tools, name)]
     builds += [lambda: tools.java_case("QueueOfAnExecutor"), lambda: tools.java_case("OrdersNeverReleased", tools.netty_jars()),
                lambda: tools.supplied("collector_build.sh", "1.27", "pprof")]

@@ -118,6 +118,15 @@ def netty_jars():
     return jars
 
 
+def rust_sessions():
+    source = os.path.join(WORKLOADS, "answers/rust/sessions.rs")
+    rustc = shutil.which("rustc")
+    if not rustc:
+        raise unittest.SkipTest("no rustc on this machine")
+    target = os.path.join(CACHE, "workloads/sessions-rust")
+    return _build(target, [source], [rustc, "--edition=2021", "-O", "-o", target, source])
+
+
 def go_env():
     return dict(os.environ, GOCACHE=os.path.join(CACHE, "go-build"), GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
                 GOPROXY="off", HOME=os.environ.get("HOME", "/root"))

@@ -7,7 +7,7 @@
 #include "correlate/analysis_memory.h"
 #include "unit/correlate/correlator_fixture.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -296,4 +296,4 @@ TEST_F(PodCorrelatorFixture, analysis_before_the_kill_is_in_the_incident_and_lat
 }
 
 }  // namespace
-}  // namespace oomw::testing
+}  // namespace oomw::test

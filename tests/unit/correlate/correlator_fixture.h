@@ -9,7 +9,7 @@
 #include "correlate/correlator.h"
 #include "unit/model/event_builders.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 // A model and a correlator that see the same events.
 class CorrelatorFixture : public ::testing::Test {
@@ -70,4 +70,4 @@ class PodCorrelatorFixture : public CorrelatorFixture {
   }
 };
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

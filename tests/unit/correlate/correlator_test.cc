@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -39,7 +39,7 @@ TEST_F(CorrelatorTest, victim_is_completed_from_what_was_read_while_it_lived) {
 }
 
 ProcessSeen scored(std::int32_t pid, std::uint64_t start, std::uint64_t cgroup, std::int32_t score) {
-  ProcessSeen e = testing::seen(pid, start, cgroup);
+  ProcessSeen e = test::seen(pid, start, cgroup);
   e.oom_score_adj = score;
   return e;
 }
@@ -48,11 +48,11 @@ ProcessSeen scored(std::int32_t pid, std::uint64_t start, std::uint64_t cgroup, 
 TEST_F(CorrelatorTest, who_else_was_in_the_container_is_told_with_the_lowest_score) {
   const auto after = static_cast<std::uint64_t>(at_ms(1010).ns / 10'000'000);
   for (const ProcessSeen& e : {scored(10, 5, 2, 1000), scored(11, 5, 2, 7), scored(12, 5, 3, -3), scored(13, 5, 2, 9),
-                               scored(21, 5, 4, -999), scored(14, after, 2, -999), testing::seen(15, 5, 2)}) {
+                               scored(21, 5, 4, -999), scored(14, after, 2, -999), test::seen(15, 5, 2)}) {
     apply(e);
   }
   apply(killed(10, 5, 2, 2, 1000));
-  apply(testing::exited(13, 5, 1001));
+  apply(test::exited(13, 5, 1001));
   const Incident incident = take_one(1005);
   ASSERT_TRUE(incident.others.has_value());
   EXPECT_EQ(incident.others->count, 3u);

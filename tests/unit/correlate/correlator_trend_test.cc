@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 class CorrelatorTrendTest : public PodCorrelatorFixture {
  protected:

@@ -11,7 +11,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 

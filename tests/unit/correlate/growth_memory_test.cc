@@ -7,7 +7,7 @@
 #include "incident/incident_files.h"
 #include "unit/correlate/correlator_fixture.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -183,4 +183,4 @@ TEST_F(GrowthOfKill, a_profile_of_another_process_is_not_the_victims) {
 }
 
 }  // namespace
-}  // namespace oomw::testing
+}  // namespace oomw::test

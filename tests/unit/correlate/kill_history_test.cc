@@ -79,7 +79,7 @@ TEST(KillHistory, the_workload_that_was_killed_least_recently_makes_room) {
 }
 
 TEST(KillHistory, remembers_of_an_incident_whom_its_answer_named) {
-  const Incident incident = testing::sample_incident();
+  const Incident incident = test::sample_incident();
   const EarlierKill kill = remembered(incident);
   EXPECT_EQ(kill.id, incident.id);
   EXPECT_EQ(kill.time, incident.time);

@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 // Each run of a container has a cgroup and an id of its own; the pod stays, or is another of the same controller.
 ContainerIdentified run_of(std::uint64_t cgroup, const std::string& pod, const std::string& container = "web") {

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 constexpr std::uint64_t kContainers = 1'000;
 // Those of one owner, of each level above a capture, and one more per look-up by victim.

@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -4,7 +4,7 @@
 
 #include "unit/correlate/correlator_fixture.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 namespace {
 
 using ::testing::Contains;
@@ -136,4 +136,4 @@ TEST_F(UnobservedKillsTest, a_removed_cgroup_whose_owner_nobody_knows_is_an_inci
 }
 
 }  // namespace
-}  // namespace oomw::testing
+}  // namespace oomw::test

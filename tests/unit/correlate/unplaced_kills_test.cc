@@ -5,7 +5,7 @@
 
 #include "unit/model/event_builders.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 namespace {
 
 OomKill told(std::int32_t pid, std::int64_t ms) { return killed(pid, 0, 0, 0, ms); }
@@ -78,4 +78,4 @@ TEST_F(UnplacedKillsTest, the_old_are_given_up) {
 }
 
 }  // namespace
-}  // namespace oomw::testing
+}  // namespace oomw::test

@@ -92,7 +92,7 @@ TEST(CollectorMemory, is_bounded_and_the_one_unheard_of_longest_goes) {
 }
 
 Incident collector_incident() {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.collector = collector_at({reading(10, 100), reading(18, 600)});
   incident.collector->components = {
       {"receiver", "otlp", "go.opentelemetry.io/collector/receiver/otlpreceiver", 900, 0.9},
@@ -115,7 +115,7 @@ TEST(CollectorJson, comes_back_as_it_was_written) {
 }
 
 TEST(CollectorJson, what_is_not_known_is_null_with_a_note) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.collector.emplace();
   const std::string json = to_json(incident);
   EXPECT_THAT(json, HasSubstr("\"components\": null"));
@@ -126,7 +126,7 @@ TEST(CollectorJson, what_is_not_known_is_null_with_a_note) {
 }
 
 TEST(CollectorJson, other_programs_have_no_such_member) {
-  EXPECT_THAT(to_json(testing::sample_incident()), Not(HasSubstr("\"collector\"")));
+  EXPECT_THAT(to_json(test::sample_incident()), Not(HasSubstr("\"collector\"")));
 }
 
 TEST(CollectorReport, names_who_allocated_and_who_keeps) {

@@ -10,7 +10,7 @@
 
 #include "support/source_tree.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 // Compares with tests/unit/incident/data/<name>; OOMW_UPDATE_GOLDEN=1 rewrites it instead.
 inline void expect_golden(const std::string& name, const std::string& actual) {
@@ -26,4 +26,4 @@ inline void expect_golden(const std::string& name, const std::string& actual) {
   EXPECT_EQ(actual, expected.str()) << "differs from " << path;
 }
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using testing::in_pod;
+using test::in_pod;
 
 Incident in_cgroup(const std::string& path) {
   Incident incident;
@@ -64,7 +64,7 @@ TEST(IncidentFactsTest, hostile_names_are_bounded) {
 }
 
 TEST(IncidentFactsTest, a_profile_is_more_evidence_than_none_and_a_whole_one_more_than_a_part) {
-  const Incident with_profiles = testing::sample_incident();
+  const Incident with_profiles = test::sample_incident();
   Incident without = with_profiles;
   without.captures.clear();
   Incident partial = with_profiles;

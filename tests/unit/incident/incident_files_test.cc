@@ -17,7 +17,7 @@ IncidentAnalysis analysis(const char* file) {
 }
 
 TEST(IncidentFiles, a_heap_profile_comes_before_what_fills_the_memory) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.analyses = {analysis(kContentsBeforeFile), analysis(kContentsFile)};
   EXPECT_EQ(best_profile_file(incident), "capture-02-http.pb.gz");
   EXPECT_EQ(earlier_profile_file(incident, "capture-02-http.pb.gz"), "capture-01-http.pb.gz");
@@ -27,7 +27,7 @@ TEST(IncidentFiles, a_heap_profile_comes_before_what_fills_the_memory) {
 }
 
 TEST(IncidentFiles, growth_stands_for_an_incident_with_nothing_else) {
-  Incident incident = testing::bare_incident();
+  Incident incident = test::bare_incident();
   incident.growth.emplace();
   EXPECT_EQ(best_profile_file(incident), "");
   incident.growth->file = kGrowthFile;
@@ -39,7 +39,7 @@ TEST(IncidentFiles, growth_stands_for_an_incident_with_nothing_else) {
 }
 
 TEST(IncidentFiles, without_a_profile_there_is_none_and_nothing_to_compare) {
-  Incident incident = testing::bare_incident();
+  Incident incident = test::bare_incident();
   EXPECT_EQ(best_profile_file(incident), "");
   EXPECT_EQ(earlier_profile_file(incident, ""), "");
   incident.analyses = {analysis(kContentsFile)};

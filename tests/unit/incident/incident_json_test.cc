@@ -16,8 +16,8 @@
 namespace oomw {
 namespace {
 
-using testing::bare_incident;
-using testing::sample_incident;
+using test::bare_incident;
+using test::sample_incident;
 
 std::string with(const char* pointer, const nlohmann::json& value) {
   nlohmann::json json = nlohmann::json::parse(to_json(sample_incident()));
@@ -51,11 +51,11 @@ bool has_note_about(const nlohmann::json& incident, const std::string& field) {
 }
 
 TEST(IncidentJsonTest, known_incident_is_as_documented) {
-  testing::expect_golden("known.json", to_json(sample_incident()));
+  test::expect_golden("known.json", to_json(sample_incident()));
 }
 
 TEST(IncidentJsonTest, bare_incident_explains_every_null) {
-  testing::expect_golden("bare.json", to_json(bare_incident()));
+  test::expect_golden("bare.json", to_json(bare_incident()));
 }
 
 TEST(IncidentJsonTest, round_trip_changes_nothing) {
@@ -214,10 +214,10 @@ TEST(IncidentJsonTest, texts_that_are_no_incident_are_refused) {
 }
 
 TEST(Rfc3339Test, times_when_well_formed_round_trip) {
-  EXPECT_EQ(parse_rfc3339("2026-11-21T03:04:05.123456789Z"), testing::kKillTime);
+  EXPECT_EQ(parse_rfc3339("2026-11-21T03:04:05.123456789Z"), test::kKillTime);
   EXPECT_EQ(parse_rfc3339("1970-01-01T00:00:00Z"), WallTime{0});
   EXPECT_EQ(parse_rfc3339("1970-01-01T00:00:00.5Z"), WallTime{500'000'000});
-  EXPECT_EQ(to_rfc3339(testing::kKillTime), "2026-11-21T03:04:05.123456789Z");
+  EXPECT_EQ(to_rfc3339(test::kKillTime), "2026-11-21T03:04:05.123456789Z");
 }
 
 TEST(Rfc3339Test, times_when_malformed_are_refused) {

@@ -8,8 +8,8 @@
 namespace oomw {
 namespace {
 
-using testing::bare_incident;
-using testing::sample_incident;
+using test::bare_incident;
+using test::sample_incident;
 
 Incident sample_in_cgroup(const std::string& path) {
   Incident incident = sample_incident();

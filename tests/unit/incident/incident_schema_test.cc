@@ -28,7 +28,7 @@ Json incident_schema() {
                  {"description",
                   "One OOM kill. What is not known is null, with a line in notes; a member that is not required may "
                   "also be absent. Newer versions may add members."}};
-  schema.update(testing::JsonSchema<incident_json::Format>::schema_of<Incident>());
+  schema.update(test::JsonSchema<incident_json::Format>::schema_of<Incident>());
   schema["properties"]["schema_version"]["const"] = Incident::kSchemaVersion;
   return schema;
 }
@@ -36,30 +36,30 @@ Json incident_schema() {
 std::string schema_path() { return test::source_tree() + "/docs/incident.schema.json"; }
 
 std::string fault_of(const std::string& text) {
-  return testing::schema_fault(Json::parse(text, nullptr, false), incident_schema());
+  return test::schema_fault(Json::parse(text, nullptr, false), incident_schema());
 }
 
 // A golden of several incidents has one after the other.
 Incident full_incident() {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.pod.emplace().node = "node-1";
   incident.pod->owner_kind = incident.pod->owner_name = "x";
   incident.pod->workload = {"Deployment", "cart", "label"};
-  incident.pod->last_termination = PodTermination{"c", "OOMKilled", 137, testing::before_kill(900'000)};
+  incident.pod->last_termination = PodTermination{"c", "OOMKilled", 137, test::before_kill(900'000)};
   incident.pod->disagreement_kind = incident.pod->disagreement = "x";
   incident.pod->resource_attributes = {{"service.name", "cart"}};
   incident.victims.front().is_init = true;
   incident.victims.front().go = {50, 100u << 20};
   incident.oom_group = {7};
   incident.limit_shares = {{"cart", 5, {}}};
-  incident.contents_trend = testing::sample_trend();
+  incident.contents_trend = test::sample_trend();
   incident.contents_trend->of = "cpython";
-  incident.repeats = RepeatedKills{3, testing::before_kill(0), testing::before_kill(-900)};
+  incident.repeats = RepeatedKills{3, test::before_kill(0), test::before_kill(-900)};
   IncidentCollector& collector = incident.collector.emplace();
   collector.components.emplace().push_back({"receiver", "otlp", "m", 900, 0.9});
   collector.components_file = "capture-01-http.pb.gz";
   collector.exporters = {{"otlp", 5, {}, -3}};
-  collector.read_at = testing::before_kill(500);
+  collector.read_at = test::before_kill(500);
   incident.fillers.push_back({"cpython", "type", "dict", {}, "", "", 5, 0.5, "analysis", "LOG in app", 7, WallTime{1}});
   incident.analyses.push_back({"go", 4242, {1}, 0.1, 2, "watermark_80", "ok", "", "", {{"holders.json", ""}}});
   incident.analyses.back().jvm.emplace().heap_used_bytes = 5;
@@ -73,7 +73,7 @@ Incident full_incident() {
   incident.captures.front().goroutines.push_back({3, "waiting", "chan receive"});
   incident.captures.front().goroutines_cut = "time_limit";
   incident.earlier = EarlierKill{2, "20261121T020405Z-1a2b3c4d", {1}, "leak", "allocates", "main.put", "main.report"};
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   incident.answer->again = "Killed again.";
   incident.answer->same_culprit = true;
   if (incident.answer->culprit) incident.answer->culprit->error_bytes = 1;
@@ -95,21 +95,21 @@ TEST(IncidentSchema, every_golden_incident_is_as_it_says) {
     const auto incidents = test::incidents_below(folder);
     EXPECT_GE(incidents.size(), 2u) << folder;
     for (const Json& incident : incidents) {
-      EXPECT_EQ(testing::schema_fault(incident, incident_schema()), "") << incident["id"];
+      EXPECT_EQ(test::schema_fault(incident, incident_schema()), "") << incident["id"];
     }
   }
 }
 
 TEST(IncidentSchema, so_are_incidents_that_know_everything_and_nothing) {
   EXPECT_EQ(fault_of(to_json(full_incident())), "");
-  EXPECT_EQ(fault_of(to_json(testing::bare_incident())), "");
+  EXPECT_EQ(fault_of(to_json(test::bare_incident())), "");
 }
 
 TEST(IncidentSchema, what_is_not_as_it_says_is_found) {
   const auto fault_with = [](const char* pointer, const Json& value) {
     Json json = Json::parse(to_json(full_incident()));
     json[Json::json_pointer(pointer)] = value;
-    return testing::schema_fault(json, incident_schema());
+    return test::schema_fault(json, incident_schema());
   };
   EXPECT_THAT(fault_with("/schema_version", 2), StartsWith("incident.schema_version"));
   EXPECT_THAT(fault_with("/usage_bytes", -1), StartsWith("incident.usage_bytes"));
@@ -122,7 +122,7 @@ TEST(IncidentSchema, what_is_not_as_it_says_is_found) {
 
 }  // namespace
 
-namespace testing {
+namespace test {
 namespace {
 
 bool is_of_type(const Json& value, const std::string& type) {
@@ -136,10 +136,10 @@ bool is_of_type(const Json& value, const std::string& type) {
 
 std::string fault_of_member(const std::string& name, const Json& value, const Json& schema, const std::string& where) {
   if (schema.contains("properties") && schema["properties"].contains(name)) {
-    return schema_fault(value, schema["properties"][name], where + "." + name);
+    return test::schema_fault(value, schema["properties"][name], where + "." + name);
   }
   if (!schema.contains("additionalProperties")) return where + "." + name + " is not described";
-  return schema_fault(value, schema["additionalProperties"], where + "." + name);
+  return test::schema_fault(value, schema["additionalProperties"], where + "." + name);
 }
 
 std::string fault_of_object(const Json& value, const Json& schema, const std::string& where) {
@@ -169,5 +169,5 @@ std::string schema_fault(const Json& value, const Json& schema, const std::strin
   return "";
 }
 
-}  // namespace testing
+}  // namespace test
 }  // namespace oomw

@@ -22,18 +22,18 @@ TEST(IncidentSize, every_golden_incident_is_estimated_to_a_fourteenth) {
   const auto golden = test::incidents_below("tests/pipeline/golden");
   EXPECT_GE(golden.size(), 10u);
   for (const auto& json : golden) expect_near_its_json(incident_from_json(json.dump()).value(), json["id"]);
-  expect_near_its_json(testing::sample_incident(), "sample");
+  expect_near_its_json(test::sample_incident(), "sample");
 }
 
 TEST(IncidentSize, a_long_series_and_many_victims_are_estimated_as_well) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.series.resize(2'000, incident.series.front());
   incident.victims.resize(256, incident.victims.front());
   expect_near_its_json(incident, "long");
 }
 
 TEST(IncidentSize, a_text_counts_as_it_is_escaped) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   for (const char* bytes : {"x", "\x01", "\xff", "\xc3\xa9", "\""}) {
     incident.victims.front().cmdline.clear();
     for (int i = 0; i < 100'000; ++i) incident.victims.front().cmdline += bytes;
@@ -72,18 +72,18 @@ TEST(IncidentSize, no_text_is_left_out) {
       [&](Incident& i) { i.verdict.emplace().why = {text}; },
       [&](Incident& i) { i.trigger_comm = text; },
       [&](Incident& i) { i.notes.push_back(text); }};
-  const std::uint64_t before = serialised_bytes(testing::sample_incident());
+  const std::uint64_t before = serialised_bytes(test::sample_incident());
   for (std::size_t change = 0; change < changes.size(); ++change) {
-    Incident incident = testing::sample_incident();
+    Incident incident = test::sample_incident();
     changes[change](incident);
     EXPECT_GE(serialised_bytes(incident) + 3'000, before + text.size()) << "change " << change;
   }
 }
 
 TEST(IncidentSize, what_fits_is_left_as_it_is) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   bound_serialised(incident);
-  EXPECT_EQ(to_json(incident), to_json(testing::sample_incident()));
+  EXPECT_EQ(to_json(incident), to_json(test::sample_incident()));
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ constexpr std::uint64_t kMiB = 1u << 20;
 
 // 100 MiB used up: 80 by the victim, of which a walk shows 70 (50 live), 10 by others, 8 cached, 1 kernel.
 Incident incident_of_known_parts() {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.usage_bytes = 100 * kMiB;
   incident.victims[0].rss->anon_bytes = 80 * kMiB;
   incident.memory_stat = {{"anon", 90 * kMiB}, {"file", 8 * kMiB}, {"shmem", 2 * kMiB}, {"kernel", kMiB}};
-  incident.captures[2] = testing::sample_capture("oom_kill", 0, 100 * kMiB, 70 * kMiB);
+  incident.captures[2] = test::sample_capture("oom_kill", 0, 100 * kMiB, 70 * kMiB);
   incident.captures[2].method = "at_kill";
   incident.captures[2].live_bytes = 50 * kMiB;
   incident.captures[2].file = "capture-03-at_kill.pb.gz";
@@ -79,7 +79,7 @@ MemStats known_memstats() {
 
 TEST(Reconcile, memstats_tell_what_go_held_beside_its_heap) {
   Incident incident = incident_of_known_parts();
-  incident.captures[1].time = testing::before_kill(2'000);
+  incident.captures[1].time = test::before_kill(2'000);
   incident.captures[1].memstats = known_memstats();
   const auto result = reconcile(incident);
   ASSERT_TRUE(result.has_value());
@@ -119,7 +119,7 @@ TEST(Reconcile, memstats_of_another_process_or_a_later_time_are_not_taken) {
   Incident incident = incident_of_known_parts();
   incident.captures[0].memstats = incident.captures[1].memstats = known_memstats();
   incident.captures[0].pid = 7;
-  incident.captures[1].time = testing::before_kill(-10);
+  incident.captures[1].time = test::before_kill(-10);
   const auto result = reconcile(incident);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(part(*result, "go_beside_heap"), 10 * kMiB);

@@ -3,7 +3,7 @@
 
 #include "incident/incident.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 inline IncidentAnswer sample_answer() {
   IncidentAnswer answer;
@@ -21,4 +21,4 @@ inline IncidentAnswer sample_answer() {
   return answer;
 }
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

@@ -7,7 +7,7 @@
 #include "events/event.h"
 #include "model/memory_model.h"
 
-namespace oomw::testing {
+namespace oomw::test {
 
 inline constexpr std::uint64_t kMiB = 1u << 20;
 
@@ -119,4 +119,4 @@ inline void apply_all(MemoryModel& model, std::initializer_list<Event> events) {
   for (const Event& event : events) model.apply(event);
 }
 
-}  // namespace oomw::testing
+}  // namespace oomw::test

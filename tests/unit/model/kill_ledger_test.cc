@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
   return oomw::labels_of(model.cgroup_of(kill), place_of_limit(kill, model).scope, model);

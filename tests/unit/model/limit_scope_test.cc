@@ -12,7 +12,7 @@ std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
   return to_string(place_of_limit(kill, model).scope);
 }
 
-using namespace testing;
+using namespace test;
 
 constexpr const char* kUid = "0c4ad1f2-0000-4000-8000-000000000001";
 

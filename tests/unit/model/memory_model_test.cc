@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 // pod 1 > container 2 > nested 3
 MemoryModel tree() {

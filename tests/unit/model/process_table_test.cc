@@ -8,10 +8,10 @@
 namespace oomw {
 namespace {
 
-using testing::at_ms;
-using testing::exec;
-using testing::exited;
-using testing::seen;
+using test::at_ms;
+using test::exec;
+using test::exited;
+using test::seen;
 
 std::vector<const ProcessState*> living_in(const ProcessTable& table, std::uint64_t cgroup, std::size_t max = 100) {
   std::vector<const ProcessState*> result;

@@ -10,8 +10,8 @@
 namespace oomw {
 namespace {
 
-using testing::at_ms;
-using testing::kMiB;
+using test::at_ms;
+using test::kMiB;
 
 TEST(SeriesTest, points_when_added_come_back_in_kib_and_ms) {
   Series series;

@@ -8,10 +8,10 @@
 namespace oomw {
 namespace {
 
-using testing::created;
-using testing::identified;
-using testing::identified_in_pod;
-using testing::identified_pod;
+using test::created;
+using test::identified;
+using test::identified_in_pod;
+using test::identified_pod;
 
 TEST(ShareOwnerTest, nothing_known_is_one_owner) { EXPECT_EQ(share_owner_of({7}, MemoryModel()), ShareOwner{}); }
 

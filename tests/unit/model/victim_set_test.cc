@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using testing::at_ms;
+using test::at_ms;
 
 TEST(VictimSetTest, add_when_the_same_process_is_marked_again_is_not_new) {
   VictimSet victims;

@@ -23,8 +23,8 @@ using ::testing::Not;
 constexpr const char* kDirectory = "/data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d";
 
 Incident answered_sample() {
-  Incident incident = oomw::testing::sample_incident();
-  incident.answer = oomw::testing::sample_answer();
+  Incident incident = oomw::test::sample_incident();
+  incident.answer = oomw::test::sample_answer();
   return incident;
 }
 

@@ -44,7 +44,7 @@ class ReadProfilesTest : public ::testing::Test {
   }
 
   test::TemporaryDirectory directory_;
-  Incident incident_ = testing::sample_incident();
+  Incident incident_ = test::sample_incident();
 };
 
 TEST_F(ReadProfilesTest, tops_are_of_the_best_and_of_each_other_method) {
@@ -100,7 +100,7 @@ class TrendProfilesTest : public ReadProfilesTest {
     profile.samples[0].values[0] = held;
     const std::string name = "trend-0" + std::to_string(number) + ".pb.gz";
     IncidentTrend::Point& point = incident_.trend->points.emplace_back();
-    point.time = testing::before_kill(60'000 - number);
+    point.time = test::before_kill(60'000 - number);
     point.file = name;
     OOMW_CHECK(write_file_atomic(directory_ / name, pprof::write(profile)).has_value());
   }

@@ -124,7 +124,7 @@ TEST(MarkdownView, odd_markdown_is_no_trouble) {
 }
 
 TEST(MarkdownView, a_real_report_fits_80_columns_but_for_its_commands) {
-  const std::string text = plain(to_markdown(testing::sample_incident(), {}));
+  const std::string text = plain(to_markdown(test::sample_incident(), {}));
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with("    ")) continue;
     EXPECT_LE(widest_line(std::string(line)), 80u) << line;

@@ -47,7 +47,7 @@ class ProfileTextsTest : public ::testing::Test {
 
   const SystemClock clock_;
   test::TemporaryDirectory directory_;
-  Incident incident_ = testing::sample_incident();
+  Incident incident_ = test::sample_incident();
   reader::ReaderCounters counters_;
   bool has_unread_ = false;
 };

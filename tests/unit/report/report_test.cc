@@ -11,10 +11,10 @@
 namespace oomw {
 namespace {
 
-using testing::bare_incident;
+using test::bare_incident;
+using test::sample_incident;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::sample_incident;
 
 TEST(ReportTest, known_incident_reads_as_agreed) {
   const std::string top = "flat  flat%  cum  cum%  function\n64MB 84.2% 64MB 84.2% main.(*Cache).Put\n";
@@ -22,7 +22,7 @@ TEST(ReportTest, known_incident_reads_as_agreed) {
       "inuse_space: 1 MiB -> 64 MiB\n\nBy function\n+63 MiB main.(*Cache).Put\n\nBy package\n+63 MiB main\n\nBy stack, "
       "leaf first\n"
       "not here\n";
-  testing::expect_golden("known.md", to_markdown(sample_incident(), {{{"capture-02-http.pb.gz", top}}, growth}));
+  test::expect_golden("known.md", to_markdown(sample_incident(), {{{"capture-02-http.pb.gz", top}}, growth}));
 }
 
 TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
@@ -95,12 +95,12 @@ TEST(ReportTest, estimates_by_a_sample_are_marked_and_explained) {
 }
 
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
-  testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
+  test::expect_golden("bare.md", to_markdown(bare_incident(), {}));
 }
 
 TEST(ReportTest, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
   Incident incident = sample_incident();
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   EXPECT_THAT(
       to_markdown(incident, {}),
       ::testing::StartsWith("# OOM kill in container cart of pod shop/cart-7d9f\n"
@@ -113,7 +113,7 @@ TEST(ReportTest, its_first_five_lines_say_what_happened_whose_code_and_what_to_d
 
 TEST(ReportTest, links_of_who_keeps_the_memory_have_their_own_arrows) {
   Incident incident = sample_incident();
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   incident.answer->culprit->claim = "keeps";
   incident.answer->culprit->path = {"store.Sessions", " -> map[string]*Session", ".entries -> Session"};
   EXPECT_THAT(to_markdown(incident, {}),
@@ -122,7 +122,7 @@ TEST(ReportTest, links_of_who_keeps_the_memory_have_their_own_arrows) {
 
 TEST(ReportTest, a_kill_that_is_not_the_first_is_said_below_the_answer) {
   Incident incident = sample_incident();
-  incident.answer = testing::sample_answer();
+  incident.answer = test::sample_answer();
   incident.answer->again = "Killed again, 12 min after the kill before.";
   EXPECT_THAT(to_markdown(incident, {}), HasSubstr("keeps.  \nKilled again, 12 min after the kill before.\n"));
 }

@@ -14,11 +14,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(TimelineSvg, known_incident_looks_as_agreed) {
-  testing::expect_golden("timeline.svg", timeline_svg(testing::sample_incident()));
+  test::expect_golden("timeline.svg", timeline_svg(test::sample_incident()));
 }
 
 TEST(TimelineSvg, hostile_names_are_text) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.container.pod_name = "</text><script>alert(1)</script>";
   incident.captures[0].trigger = "\"><script>";
   incident.captures[0].file = "\x1b[31m\u202e";
@@ -29,17 +29,17 @@ TEST(TimelineSvg, hostile_names_are_text) {
 }
 
 TEST(TimelineSvg, figures_out_of_range_stay_in_the_picture) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.series[2].usage_bytes = UINT64_MAX;
-  incident.captures[0].time = testing::before_kill(-10'000);
+  incident.captures[0].time = test::before_kill(-10'000);
   EXPECT_THAT(timeline_svg(incident), Not(HasSubstr("=\"-")));
 }
 
 TEST(TimelineSvg, levels_passed_together_do_not_write_over_each_other) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.watermarks.clear();
   for (const std::uint32_t level : {80, 85, 90, 95}) {
-    incident.watermarks.push_back({testing::before_kill(500), "level", level, 200'000'000, 0.5});
+    incident.watermarks.push_back({test::before_kill(500), "level", level, 200'000'000, 0.5});
   }
   const std::string svg = timeline_svg(incident);
   std::size_t labels = 0;
@@ -53,7 +53,7 @@ TEST(TimelineSvg, levels_passed_together_do_not_write_over_each_other) {
 // A reading each second from `first` to `last` seconds before the kill.
 void add_readings(Incident& incident, std::int64_t first, std::int64_t last) {
   for (std::int64_t ago = first; ago >= last; --ago) {
-    incident.series.push_back({testing::before_kill(ago * 1'000), 100u << 20, std::nullopt});
+    incident.series.push_back({test::before_kill(ago * 1'000), 100u << 20, std::nullopt});
   }
 }
 
@@ -64,7 +64,7 @@ std::size_t count(const std::string& text, std::string_view part) {
 }
 
 TEST(TimelineSvg, a_pause_without_readings_is_a_gap_and_each_reading_a_dot) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.series.clear();
   add_readings(incident, 60, 1);
   EXPECT_EQ(count(timeline_svg(incident), "class=\"line usage\"/>"), 2u) << "one, and one in the legend";
@@ -77,7 +77,7 @@ TEST(TimelineSvg, a_pause_without_readings_is_a_gap_and_each_reading_a_dot) {
 }
 
 TEST(TimelineSvg, its_ticks_are_round) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.series.clear();
   incident.limit_bytes = 300u << 20;
   add_readings(incident, 97, 1);
@@ -86,7 +86,7 @@ TEST(TimelineSvg, its_ticks_are_round) {
 }
 
 TEST(TimelineSvg, its_legend_has_what_is_there_alone) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.series.clear();
   incident.captures.clear();
   add_readings(incident, 60, 1);
@@ -94,16 +94,16 @@ TEST(TimelineSvg, its_legend_has_what_is_there_alone) {
   for (const char* entry : {"profile at the kill", "profile by HTTP", "live profile", "not reclaimable"}) {
     EXPECT_THAT(svg, Not(HasSubstr(entry)));
   }
-  EXPECT_THAT(timeline_svg(testing::sample_incident()), HasSubstr("profile by HTTP"));
+  EXPECT_THAT(timeline_svg(test::sample_incident()), HasSubstr("profile by HTTP"));
 }
 
 TEST(TimelineSvg, a_dark_page_gets_dark_colours) {
-  EXPECT_THAT(timeline_svg(testing::sample_incident()), HasSubstr("@media(prefers-color-scheme:dark)"));
+  EXPECT_THAT(timeline_svg(test::sample_incident()), HasSubstr("@media(prefers-color-scheme:dark)"));
 }
 
 TEST(TimelineSvg, nothing_to_draw_is_no_picture) {
-  EXPECT_EQ(timeline_svg(testing::bare_incident()), "");
-  Incident incident = testing::sample_incident();
+  EXPECT_EQ(timeline_svg(test::bare_incident()), "");
+  Incident incident = test::sample_incident();
   incident.series.resize(2);
   EXPECT_EQ(timeline_svg(incident), "");
 }

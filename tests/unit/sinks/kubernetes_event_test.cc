@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Incident make_incident() {
-  Incident incident = testing::in_pod("web-0");
+  Incident incident = test::in_pod("web-0");
   incident.scope = "container";
   incident.container.pod_uid = "9f3d";
   incident.limit_bytes = 512u << 20;

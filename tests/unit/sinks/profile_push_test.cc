@@ -18,7 +18,7 @@ using ::testing::Contains;
 using ::testing::Pair;
 
 Incident go_incident(WallTime time) {
-  Incident incident = testing::in_pod("cart-7d9f-x2", "cart", "cart");
+  Incident incident = test::in_pod("cart-7d9f-x2", "cart", "cart");
   incident.time = time;
   IncidentCapture capture;
   capture.file = "capture-01-at_kill.pb.gz";

@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-Incident pod_incident() { return testing::in_pod("web-0"); }
+Incident pod_incident() { return test::in_pod("web-0"); }
 
 TEST(CloudEventOf, has_the_required_attributes_and_the_incident_as_data) {
   const Incident incident = pod_incident();

@@ -22,13 +22,13 @@ namespace oomw {
 namespace {
 
 namespace fs = std::filesystem;
+using test::kKillTime;
+using test::sample_capture;
 using test::TemporaryDirectory;
-using testing::kKillTime;
-using testing::sample_capture;
 
 // As the correlator hands it over: profiles in the spool.
 Incident fresh_incident(unsigned number = 1, std::int64_t days_ago = 0) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   incident.time.ns -= days_ago * 86'400'000'000'000;
   std::string day = to_rfc3339(incident.time).substr(0, 19);
   std::erase_if(day, [](char c) { return c == '-' || c == ':'; });

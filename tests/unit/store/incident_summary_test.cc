@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 std::string line_of(const Incident& incident) { return to_summary_json(summary_of(incident)); }
 
 TEST(IncidentSummaryTest, its_json_when_read_again_is_the_same) {
-  const std::string line = line_of(testing::sample_incident());
+  const std::string line = line_of(test::sample_incident());
   const auto back = summary_from_json(line);
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(to_summary_json(*back), line);
@@ -31,7 +31,7 @@ TEST(IncidentSummaryTest, its_json_when_read_again_is_the_same) {
 }
 
 TEST(IncidentSummaryTest, of_hostile_names_stays_within_its_bound) {
-  Incident incident = testing::sample_incident();
+  Incident incident = test::sample_incident();
   const std::string bytes(5'000, '\x01');
   incident.container.name = incident.container.pod_name = incident.container.pod_namespace = bytes;
   incident.cgroup_path = bytes;
@@ -43,7 +43,7 @@ TEST(IncidentSummaryTest, of_hostile_names_stays_within_its_bound) {
 TEST(IncidentSummaryTest, from_json_when_damaged_is_an_error) {
   EXPECT_FALSE(summary_from_json("").has_value());
   EXPECT_FALSE(summary_from_json("{\"id\": 7}").has_value());
-  EXPECT_FALSE(summary_from_json(line_of(testing::sample_incident()).substr(0, 40)).has_value());
+  EXPECT_FALSE(summary_from_json(line_of(test::sample_incident()).substr(0, 40)).has_value());
 }
 
 class SummariesTest : public ::testing::Test {
@@ -59,7 +59,7 @@ class SummariesTest : public ::testing::Test {
   IncidentReader reader_{directory_.path() + "/data"};
 };
 
-Incident with_cause(const std::string& cause) { return testing::judged_as(cause); }
+Incident with_cause(const std::string& cause) { return test::judged_as(cause); }
 
 TEST_F(SummariesTest, are_read_without_incident_json) {
   const std::string path = write(with_cause("leak"));

@@ -27,7 +27,7 @@ class StoredVictimsTest : public ::testing::Test {
     return find_stored(pid, time, incident_.cgroup_path, stored) != nullptr;
   }
   test::TemporaryDirectory directory_;
-  const Incident incident_ = testing::bare_incident();
+  const Incident incident_ = test::bare_incident();
   const std::int32_t pid_ = incident_.victims.front().process.pid;
 };
 

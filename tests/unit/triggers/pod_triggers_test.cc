@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 constexpr std::uint64_t kPod = 1, kSandbox = 2, kWeb = 3, kDb = 4;
 constexpr std::uint64_t kPodLimitMib = 1000;

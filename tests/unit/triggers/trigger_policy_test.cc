@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 // A 1000 MiB container, so that MiB read as tenths of a percent.
 constexpr std::uint64_t kLimitMib = 1000;

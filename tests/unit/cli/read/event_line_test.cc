@@ -25,7 +25,7 @@ ContainerIdentity only_ids() {
 }
 
 TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
-  Incident incident = oomw::testing::sample_incident();
+  Incident incident = oomw::test::sample_incident();
   incident.container = ContainerIdentity{};
   incident.container.unit = "leaky.service";
   incident.victims.resize(1);
@@ -44,7 +44,7 @@ TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
 }
 
 TEST(EventLine, an_incident_without_victims_or_a_verdict_says_what_it_knows) {
-  Incident incident = oomw::testing::sample_incident();
+  Incident incident = oomw::test::sample_incident();
   incident.victims.clear();
   incident.victim_count = 0;
   incident.verdict.reset();
