@@ -123,6 +123,12 @@ class Capture(E2eTest):
         work.wait_output("ready")
         return work
 
+    def test_goroutines_of_a_program_with_cgo_are_counted(self):
+        """From Go 1.26 on such a program has goroutines of another status."""
+        work = self.start([tools.go_program("1.26", "ext", "go-holders")], self.cgroup("cgo", 128), env={"HOLD": "goroutines"})
+        work.wait_output("ready")
+        self.assertRegex(run_cli("goroutines", "--pid", work.pid, status=0).stdout, r"^\d{3,} goroutines\n(?s:.*)main\.")
+
     def test_a_go_program_without_a_heap_profile_is_shown_by_who_keeps_its_heap(self):
         work = self.without_heap_profile("map")
         done = run_cli("capture", "--pid", work.pid, status=0)

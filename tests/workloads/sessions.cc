@@ -4,6 +4,7 @@
 // and go.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,8 @@ struct Invoice {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
+  const char* factor = std::getenv("OOMW_TIME_FACTOR");  // on an emulated CPU a reading takes longer
+  const unsigned pause_us = 50'000 * (factor == nullptr ? 1 : std::max(1, std::atoi(factor)));
   std::vector<shop::Session*> sessions;
   std::vector<std::shared_ptr<shop::Invoice>> invoices;
   for (long i = 0; i < std::atol(argv[1]); ++i) sessions.push_back(new shop::Session);
@@ -41,10 +44,10 @@ int main(int argc, char** argv) {
   while (argc > 3) {
     for (long i = 0; i < std::atol(argv[3]); ++i) sessions.push_back(new shop::Session);
     if (invoices.size() > 0) invoices[sessions.size() % invoices.size()] = std::make_shared<shop::Invoice>();
-    usleep(50'000);
+    usleep(pause_us);
   }
   for (;;) {
     std::memset(std::malloc(1 << 20), 1, 1 << 20);
-    usleep(50'000);
+    usleep(pause_us);
   }
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analyses/holders_document.h"
+#include "events/contents_file.h"
 #include "facts/component_group.h"
 #include "facts/operation.h"
 #include "pprof/codec.h"
@@ -230,8 +231,7 @@ std::vector<std::string> chain_of(const Holder& holder) {
     if (own != holder.steps.end()) {
       step = own + 1;
       const std::string receiver = receiver_of(own->object);
-      const bool is_next =
-          !receiver.empty() && step != holder.steps.end() && step->object.starts_with(go::retention::kUnnamedObject);
+      const bool is_next = !receiver.empty() && step != holder.steps.end() && step->object.starts_with(kUnnamedObject);
       if (is_next) ++step;
       first = is_next ? receiver : own->object;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/doctor.h"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,8 +55,10 @@ void print_text(const DoctorReport& report) {
   for (const DoctorCheck& check : report.checks) {
     print_row(check.name, check.ok ? "ok" : check.is_needed ? "MISSING" : "absent", check.detail);
   }
-  fmt::print("\n{}\n", report.can_do_main_job ? "The main job can be done on this node."
-                                              : "The main job can NOT be done on this node: see MISSING above.");
+  const char* answer = report.can_do_main_job ? "The main job can be done on this node."
+                       : ::geteuid() != 0     ? "What this node can do is seen by root only (or run it with sudo)."
+                                              : "The main job can NOT be done on this node: see MISSING above.";
+  fmt::print("\n{}\n", answer);
 }
 
 nlohmann::json to_json(const FeatureStatus& feature) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
@@ -32,6 +35,10 @@ int web_command(const CommandLine& line, const Config& config) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(data_dir, ignored)) {
     return report(Error{ErrorCode::kNotFound, "no directory " + printable(data_dir)});
+  }
+  if (const std::string incidents = data_dir + "/incidents";
+      ::access(incidents.c_str(), R_OK | X_OK) != 0 && errno == EACCES) {
+    return report(errno_error(errno, "open " + printable(incidents)));
   }
   sigset_t ends;
   sigemptyset(&ends);

@@ -13,4 +13,7 @@ inline constexpr char kHoldersProfile[] = "holders.pb.gz";              // who k
 // What a note of an analysis about the process's connections begins with.
 inline constexpr std::string_view kConnectionNote = "connections: ";
 
+// How an object begins in a chain of which no type is known: "object of 48 B"; "?48" in older files.
+inline constexpr std::string_view kUnnamedObject = "object of ", kUnnamedBefore = "?";
+
 }  // namespace oomw

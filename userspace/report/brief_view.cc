@@ -62,17 +62,6 @@ std::string cause_block(const Incident& incident) {
   return text;
 }
 
-std::string growth_line(const Incident& incident) {
-  constexpr std::size_t kMaxCode = 120;
-  if (!incident.growth || incident.growth->places.empty()) return "";
-  const IncidentGrowth::Place& first = incident.growth->places.front();
-  std::string where = first.code.empty() ? "no named function of the program" : to_markdown(first.code, kMaxCode);
-  if (first.is_collector) where = "threads of a garbage collector";
-  if (!first.operation.empty()) where += ", for " + to_markdown(first.operation, kMaxCode);
-  return fmt::format("Grown by {}, by first touch {:.0f} % in {}.\n", human_bytes(incident.growth->grown_bytes),
-                     first.share * 100, where);
-}
-
 std::string memory_block(const Incident& incident) {
   std::string text = incident.limit_bytes ? "\nLimit " + human_bytes(*incident.limit_bytes) : "\nLimit not known";
   if (!incident.scope.empty()) text += fmt::format(", the {}'s", to_markdown(incident.scope, 16));
@@ -84,7 +73,7 @@ std::string memory_block(const Incident& incident) {
     const std::size_t count = std::max(incident.victim_count, incident.victims.size());
     if (count > 1) text += fmt::format(" and {} more", count - 1);
   }
-  return text + ".\n" + growth_line(incident);
+  return text + ".\n";
 }
 
 std::string step_block(const NextStep& step) {

@@ -95,7 +95,7 @@ std::string nobody(const Incident& incident) {
   });
   if (keeps_none) {
     return not_known(incident) +
-           ": this Go program keeps no heap profile, because it does not import runtime/pprof or net/http/pprof.";
+           ": this Go program keeps no heap profile, because nothing in it uses runtime/pprof or net/http/pprof.";
   }
   if (is_go(incident)) return not_known(incident) + ": no heap profile was taken in time.";
   return not_known(incident) + ": no heap of this program could be read. A heap profile of its own runtime would tell.";
@@ -196,8 +196,10 @@ std::string unknown(const Incident& incident, const AnswerCulprit* culprit) {
 
 using Action = std::string (*)(const Incident&, const AnswerCulprit*);
 
+constexpr const char* kEndThem = "See why these goroutines never end: each keeps its stack and what it refers to.";
+
 std::string mend(const Incident& incident, const AnswerCulprit* culprit) {
-  if (culprit == nullptr) return action_without_culprit(incident);
+  if (culprit == nullptr) return standing_text(incident).empty() ? action_without_culprit(incident) : kEndThem;
   if (is_keeper(*culprit)) return owner_action(incident, *culprit);
   if (is_filler(*culprit)) return filler_action(incident);
   const std::string where = culprit->path.empty() ? culprit->code : culprit->path.front();
@@ -220,8 +222,7 @@ std::string raise(const Incident& incident, const AnswerCulprit* culprit) {
 }
 
 std::string inspect_mappings(const Incident& incident, const AnswerCulprit* /*culprit*/) {
-  return standing_text(incident).empty() ? mappings_action(incident)
-                                         : "See why these goroutines never end: each keeps its stack.";
+  return standing_text(incident).empty() ? mappings_action(incident) : kEndThem;
 }
 std::string trim_malloc(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Call malloc_trim(0) after peaks, or set MALLOC_ARENA_MAX=2 where many threads allocate; or use jemalloc.";

@@ -122,10 +122,11 @@ bool passes_through(const IncidentGrowth& growth, const Place& place, const std:
   });
 }
 
+// Of a request's or job's code its own reference to the holder tells (user_of_holder): a service may be one file.
 bool agrees(const Incident& incident, const IncidentFiller& filler, const Place& place) {
   const IncidentGrowth& growth = *incident.growth;
   const std::string file = file_of_module(incident, module_of(filler.held_as));
-  if (!file.empty()) return passes_through(growth, place, " (" + file + ":");
+  if (!file.empty()) return place.operation.empty() && passes_through(growth, place, " (" + file + ":");
   // C++ only: a class that a vtable names. What a Python type is called says nothing about whose it is.
   const bool is_class = filler.kind == "type" && filler.runtime == "native" && filler.name.size() > 2;
   return is_class && place.code.starts_with(filler.name + "::");
@@ -244,6 +245,13 @@ bool has_named_keeper(const Incident& incident) {
          filler->share >= threshold::kMost;
 }
 
+// Of a climb that was hardly sampled, the rest may be anybody's.
+const Place* touched(const Incident& incident) {
+  const double whole = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  const bool is_sampled = static_cast<double>(incident.growth->grown_bytes) >= threshold::kLarge * whole;
+  return is_sampled ? leading(*incident.growth, kLostOfTouched) : nullptr;
+}
+
 // Why nobody is named as what grew the memory; "" where that would only add a wrong suspect. No endpoint: which one
 // touched a page first does not show whose it is.
 std::string unproved(const Incident& incident) {
@@ -258,7 +266,7 @@ std::string unproved(const Incident& incident) {
       is_lost_at_most(growth, kLostOfGrown)
           ? ""
           : fmt::format("{} of {} growth samples were lost", growth.lost, growth.samples + growth.lost);
-  const Place* place = leading(growth, kLostOfTouched);
+  const Place* place = touched(incident);
   if (!lost.empty() && place == nullptr) return fmt::format(" Who grew it is not known: {}.", lost);
   if (is_free_again(incident)) {
     return " Who grew it is not named: most of what was touched first had been freed again when memory was read.";
@@ -294,7 +302,8 @@ bool same_code_went_on(const Incident& incident) {
 }
 
 const Place* touched_most(const Incident& incident) {
-  return incident.growth && !is_free_again(incident) ? leading(*incident.growth, kLostOfTouched) : nullptr;
+  if (!incident.growth || is_free_again(incident)) return nullptr;
+  return touched(incident);
 }
 
 bool shows_code(const Incident& incident) { return touched_most(incident) != nullptr; }

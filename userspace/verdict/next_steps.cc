@@ -119,7 +119,9 @@ std::string set_limit_command(const Incident& incident, std::uint64_t bytes) {
     return fmt::format("{} set-property {} MemoryMax={}M", systemctl_of(incident), shell_word(who.unit), mib);
   if (who.runtime == "docker")
     return fmt::format("docker update --memory {0}m --memory-swap {0}m {1}", mib, shell_word(who.id));
-  return fmt::format("echo {} > /sys/fs/cgroup{}", bytes, shell_word(incident.cgroup_path + "/memory.max"));
+  const bool is_v1 = incident.memory_stat.contains("pgpgin");  // which v2's memory.stat has never had
+  return fmt::format("echo {} > /sys/fs/cgroup{}{}", bytes, is_v1 ? "/memory" : "",
+                     shell_word(incident.cgroup_path + (is_v1 ? "/memory.limit_in_bytes" : "/memory.max")));
 }
 
 std::string what_gomemlimit_is(const Incident& incident) {

@@ -18,13 +18,15 @@ namespace {
 constexpr std::size_t kMaxLinks = 3;  // of a chain, in a sentence
 constexpr std::size_t kMaxLink = 100;
 
-// Objects of which only the size is known (" -> ?48") tell nothing, and are left out.
+// Objects of which only the size is known tell nothing, and are left out.
 std::string chain_text(const std::vector<std::string>& chain) {
-  constexpr std::string_view kUnknown = " -> ?", kLeftOut = " -> ...";
+  constexpr std::string_view kArrow = " -> ", kLeftOut = " -> ...";
   std::string text;
   std::size_t shown = 0;
   for (const std::string& link : chain) {
-    const bool is_unknown = link.starts_with(kUnknown) || shown == kMaxLinks;
+    const std::string_view object = std::string_view(link).substr(link.starts_with(kArrow) ? kArrow.size() : 0);
+    const bool is_unnamed = object.starts_with(kUnnamedObject) || object.starts_with(kUnnamedBefore);
+    const bool is_unknown = is_unnamed || shown == kMaxLinks;
     if (!is_unknown) text += printable(link, kMaxLink), ++shown;
     if (is_unknown && !text.ends_with(kLeftOut)) text += kLeftOut;
     if (shown == kMaxLinks && is_unknown) break;

@@ -103,8 +103,6 @@ def patterns():
 
 def java_case(name, jars=""):
     """The folder with the classes of a program of workloads/cases."""
-    if not shutil.which("javac"):
-        raise unittest.SkipTest("there is no javac")
     classes, source = os.path.join(CACHE, "workloads", "cases"), os.path.join(WORKLOADS, "cases", name + ".java")
     _build(os.path.join(classes, name + ".class"), [source], ["javac", "-cp", jars or ".", "-d", classes, source])
     return classes
@@ -120,11 +118,10 @@ def netty_jars():
 
 def rust_sessions():
     source = os.path.join(WORKLOADS, "answers/rust/sessions.rs")
-    rustc = shutil.which("rustc")
-    if not rustc:
-        raise unittest.SkipTest("no rustc on this machine")
     target = os.path.join(CACHE, "workloads/sessions-rust")
-    return _build(target, [source], [rustc, "--edition=2021", "-O", "-o", target, source])
+    if not shutil.which("rustc") and not _is_fresh(target, [source]):  # a VM has what its host has built
+        raise unittest.SkipTest("no rustc on this machine")
+    return _build(target, [source], ["rustc", "--edition=2021", "-O", "-o", target, source])
 
 
 def go_env():

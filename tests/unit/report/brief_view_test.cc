@@ -150,7 +150,7 @@ TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {
   EXPECT_THAT(brief(incident), HasSubstr("Cause: not known; no single cause is supported by this evidence alone.\n"));
 }
 
-TEST(BriefView, the_memory_is_said_in_one_line_and_what_grew_it_in_another) {
+TEST(BriefView, the_memory_is_said_in_one_line_and_nobody_is_blamed_for_a_first_touch) {
   Incident incident = answered_sample();
   incident.victim_count = 3;
   EXPECT_THAT(brief(incident, 160),
@@ -158,14 +158,10 @@ TEST(BriefView, the_memory_is_said_in_one_line_and_what_grew_it_in_another) {
   IncidentGrowth& growth = incident.growth.emplace();
   growth.grown_bytes = 64u << 20;
   growth.places = {{"generate (app.py:41)", "report_view", "endpoint", 32u << 20, 0.5}};
-  EXPECT_THAT(brief(incident, 160),
-              HasSubstr("\nGrown by 64.0 MiB, by first touch 50 % in generate (app.py:41), for report_view.\n"));
+  EXPECT_THAT(brief(incident, 160), Not(HasSubstr("report_view")));
   incident.limit_bytes.reset();
   incident.victims.clear();
-  growth.places = {{"", "", "", 32u << 20, 0.5, true}};
-  EXPECT_THAT(brief(incident, 160),
-              HasSubstr("\nLimit not known, the container's.\nGrown by 64.0 MiB, by first touch 50 % in threads of a "
-                        "garbage collector.\n"));
+  EXPECT_THAT(brief(incident, 160), HasSubstr("\nLimit not known, the container's.\n"));
 }
 
 // Escapes of C0 and C1, text that runs the other way, Markdown and HTML: names may hold all of it.

@@ -241,12 +241,15 @@ TEST(Answer, WhatIsNotOnTheGoHeapIsSaidWithTheCodeThatTouchedItFirst) {
   incident.growth.emplace();
   incident.growth->samples = 40;
   incident.growth->grown_bytes = 10u << 20;
+  incident.victims.front().rss->anon_bytes = 30u << 20;
   incident.growth->places = {{"_cgo_b3_Cfunc__Cmalloc (cart)", "", "", 9u << 20, 0.9, false}};
   EXPECT_THAT(answer_of(incident).sentence,
               HasSubstr("Its growth was first touched mostly in _cgo_b3_Cfunc__Cmalloc (cart) (90 % of the growth"));
   EXPECT_EQ(answer_of(incident).action,
             "See who maps what _cgo_b3_Cfunc__Cmalloc writes to, and whether each way out of it gives that back.");
   EXPECT_FALSE(answer_of(incident).culprit);
+  incident.victims.front().rss->anon_bytes = 90u << 20;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("first touched"))) << "a ninth of it was sampled";
 }
 
 TEST(Answer, EachSuggestedLimitIsInTheAction) {

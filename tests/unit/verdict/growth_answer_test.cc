@@ -46,6 +46,7 @@ Incident flask_incident() {
   incident.fillers = {filler_of("cpython", "holder", "list of dict", "`LOG` in module `app`")};
   incident.growth = growth_through("generate (app.py:41)",
                                    {"malloc (libc.so.6)", "generate (app.py:41)", "report_view (app.py:60)"}, 0.92);
+  incident.growth->places.front().uses = {{"LOG", "app.py"}};
   return incident;
 }
 
@@ -144,6 +145,9 @@ TEST(GrowthAnswer, a_frameworks_file_of_the_modules_name_is_not_the_modules) {
 TEST(GrowthAnswer, a_file_name_that_many_packages_have_does_not_show_which_module_it_was) {
   Incident incident = flask_incident();
   incident.growth = growth_through("report_view (views.py:6)", {"report_view (views.py:6)"}, 0.92);
+  incident.fillers.front().held_as = "`LOG` in module `views`";
+  EXPECT_EQ(proved_grower(incident), nullptr) << "a service may be one file: its endpoints must refer to the holder";
+  incident.growth->stacks.front().operation = incident.growth->places.front().operation = "";
   incident.fillers.front().held_as = "`LOG` in module `shop.views`";
   EXPECT_EQ(proved_grower(incident), nullptr);
   incident.fillers.front().held_as = "`LOG` in module `views`";
@@ -223,6 +227,7 @@ TEST(GrowthAnswer, an_empty_profile_adds_nothing) {
 TEST(GrowthAnswer, a_place_with_less_than_half_of_the_growth_is_not_named) {
   Incident incident = flask_incident();
   incident.growth->places.front().share = 0.4;
+  incident.growth->places.front().uses = {};
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("generate")));
 }
 

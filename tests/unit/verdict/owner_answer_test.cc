@@ -68,7 +68,7 @@ TEST(OwnerAnswer, objects_of_which_only_the_size_is_known_are_left_out_of_the_wa
                   " -> bytes"};
   EXPECT_THAT(answer_of(leak_with(timers)).sentence,
               HasSubstr("hangs on timers of the scheduler (runtime.p) -> ... -> closure main.retry -> bytes."));
-  timers.chain = {"global main.sessions", " -> ?48"};
+  timers.chain = {"global main.sessions", " -> object of 48 B"};
   EXPECT_THAT(answer_of(leak_with(timers)).sentence, HasSubstr("hangs on global main.sessions -> ..."));
 }
 
@@ -109,7 +109,7 @@ TEST(OwnerAnswer, exporter_by_name_and_senders_that_retry_are_said) {
 TEST(OwnerAnswer, requests_that_wait_are_neither_a_queue_nor_a_batch) {
   for (const char* component : {"exporter/otlphttp", "processor/batch"}) {
     IncidentHolder one = holder(component);
-    one.chain = {"goroutine http.(*conn).serve in batchprocessor.(*singleShardBatcher).consume", " -> ?24"};
+    one.chain = {"goroutine http.(*conn).serve in batchprocessor.(*singleShardBatcher).consume", " -> object of 24 B"};
     const std::string action = answer_of(leak_with(one)).action;
     EXPECT_THAT(action, HasSubstr("requests wait there for what comes after it. Mend the backend"));
     EXPECT_THAT(action, Not(HasSubstr("queue")));
@@ -169,7 +169,7 @@ TEST(OwnerAnswer, goroutines_that_pile_up_are_said_where_the_memory_is_not_on_th
   const IncidentAnswer answer = answer_of(incident);
   EXPECT_THAT(answer.sentence, HasSubstr("is not on its Go heap"));
   EXPECT_THAT(answer.sentence, HasSubstr("300 of 310 goroutines wait in runtime.chansend, called by main.handle."));
-  EXPECT_EQ(answer.action, "See why these goroutines never end: each keeps its stack.");
+  EXPECT_EQ(answer.action, "See why these goroutines never end: each keeps its stack and what it refers to.");
 }
 
 TEST(OwnerAnswer, connections_that_are_idle_at_the_kill_are_no_goroutines_that_never_end) {

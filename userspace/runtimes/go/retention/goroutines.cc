@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kRecordBytes = 384;                                             // of a g: the fields we need
 constexpr std::size_t kStackLow = 0, kStackHigh = 8, kSp = 56, kPc = 64, kSelf = 72;  // in all versions
-constexpr std::uint32_t kDead = 6, kMaxStatus = 9;
+// Status of a g (runtime2.go): dead; from Go 1.26 on one that waits for a thread of C, in every program with cgo.
+constexpr std::uint32_t kDead = 6, kDeadExtra = 11, kMaxStatus = kDeadExtra;
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 30;
 constexpr std::size_t kSample = 200;
 constexpr std::size_t kNone = 0;
@@ -23,6 +24,8 @@ bool is_goroutine(const Record& record, std::uint64_t address) {
   const auto low = value_at<std::uint64_t>(record, kStackLow), high = value_at<std::uint64_t>(record, kStackHigh);
   return value_at<std::uint64_t>(record, kSelf) == address && (low < high || (low == 0 && high == 0));
 }
+
+bool is_without_stack(std::uint32_t status) { return status == 0 || status == kDead || status == kDeadExtra; }
 
 GoroutineState state_of(std::uint32_t status) {
   constexpr std::array kStates = {GoroutineState::kIdle, GoroutineState::kRunnable, GoroutineState::kRunning,
@@ -101,7 +104,7 @@ Result<> Goroutines::find_layout() {
     for (const Record& r : records) {
       const std::uint32_t status = value_at<std::uint32_t>(r, offset) & ~kScanBit;
       const auto id = value_at<std::uint64_t>(r, offset + 8);
-      const bool is_living = status != 0 && status != kDead;
+      const bool is_living = !is_without_stack(status);
       fits = fits && status <= kMaxStatus &&
              (!is_living || (id > 0 && id < (std::uint64_t{1} << 48) && ids.insert(id).second));
       living += is_living ? 1 : 0;
@@ -174,7 +177,7 @@ Result<> Goroutines::refresh() {
     Goroutine g;
     g.stack_low = value_at<std::uint64_t>(*record, kStackLow);
     g.stack_high = value_at<std::uint64_t>(*record, kStackHigh);
-    if (status == 0 || status == kDead || g.stack_high - g.stack_low > kMaxStack || g.stack_high == 0 ||
+    if (is_without_stack(status) || g.stack_high - g.stack_low > kMaxStack || g.stack_high == 0 ||
         g.stack_low % 8 != 0) {
       continue;
     }

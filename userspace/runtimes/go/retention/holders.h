@@ -13,9 +13,6 @@
 
 namespace oomw::go::retention {
 
-// How an object begins of which no type is known: "object of 48 B".
-inline constexpr const char* kUnnamedObject = "object of ";
-
 // What is read. No paths and no threads: everything may be given to a sandboxed process. Sources are borrowed.
 struct Subject {
   const ByteSource& memory;      // of the process, by its addresses

@@ -4,7 +4,7 @@
 #include <deque>
 #include <numeric>
 
-#include "runtimes/go/retention/holders.h"
+#include "events/contents_file.h"
 #include "runtimes/go/retention/owners.h"
 
 namespace oomw::go::retention {
@@ -224,7 +224,7 @@ std::string NodeTypes::label(std::uint32_t node) const {
     case Shape::kUnknown:
       break;
   }
-  return kUnnamedObject + std::to_string(spans_.span(graph_.nodes[node].span).slot_bytes) + " B";
+  return std::string(kUnnamedObject) + std::to_string(spans_.span(graph_.nodes[node].span).slot_bytes) + " B";
 }
 
 }  // namespace oomw::go::retention
