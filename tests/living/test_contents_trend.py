@@ -132,8 +132,9 @@ class ContentsTrends(E2eTest):
         self.assertIn("rose in three quarters of", " ".join(incident["verdict"]["why"]), incident["series"])
 
     def check_still_a_leak(self, witness, box):
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if "contents_trend" in i), None),
-                              lambda: f"an incident with a trend; {self.incidents_of(witness, box)}", 60)
+        is_whole = lambda i: "contents_trend" in i and "growth" in i  # the last samples join it later
+        incident = eventually(lambda: next(filter(is_whole, self.incidents_of(witness, box)), None),
+                              lambda: f"an incident with a trend and growth; {self.incidents_of(witness, box)}", 60)
         told = (incident["verdict"], incident["series"], incident.get("growth"))
         self.assertIn("Memory leak in python3: a dict of ", incident["answer"]["sentence"], told)
         return incident

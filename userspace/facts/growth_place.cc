@@ -127,7 +127,7 @@ bool is_decorator(const Parts& parts) {
   return std::ranges::find(kDecorators, without_class(parts.function)) != kDecorators.end();
 }
 
-// A file's own code: "<module>" and lambdas name nothing.
+// Lambdas and comprehensions name nothing; a file's code outside functions only where no function is the program's.
 bool is_name(const Parts& parts) { return !parts.function.empty() && !parts.function.starts_with('<'); }
 
 struct ManagedFrame {
@@ -150,6 +150,10 @@ std::vector<ManagedFrame> managed_of(const GrowthStack& stack, const OperationPa
 
 bool is_own(const ManagedFrame& frame) {
   return !frame.parts.is_library && frame.calls.empty() && is_name(frame.parts);
+}
+
+bool is_outside_functions(const ManagedFrame& frame) {
+  return !frame.parts.is_library && frame.calls.empty() && frame.parts.function == "<module>";
 }
 
 // http.server calls one function for all of a method's paths, which calls the endpoint's.
@@ -374,7 +378,8 @@ GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns
   const std::vector<ManagedFrame> frames = managed_of(stack, patterns);
   place.operation = operation_of(frames);
   place.uses = uses_of(frames, place.operation);
-  const auto own = std::ranges::find_if(frames, is_own);
+  auto own = std::ranges::find_if(frames, is_own);
+  if (own == frames.end()) own = std::ranges::find_if(frames, is_outside_functions);
   if (own != frames.end()) {
     set_managed(place, frames, own);
   } else if (frames.empty() && !set_go(place, stack, patterns)) {

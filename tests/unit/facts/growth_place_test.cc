@@ -178,7 +178,7 @@ TEST(GrowthPlace, native_code_is_the_first_function_that_is_no_allocators_and_no
   EXPECT_EQ(place({native("memcpy", "libc.so.6"), native("_PyEval_EvalFrameDefault", "python3.11"),
                    python("<module>", "app.py")})
                 .code,
-            "");
+            "<module> (app.py:10)");
 }
 
 TEST(GrowthPlace, without_names_is_an_address_with_the_texts_that_its_code_refers_to) {
