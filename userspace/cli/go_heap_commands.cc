@@ -14,15 +14,11 @@
 namespace oomw::cli {
 namespace {
 
-// Nobody waits for a process that is read by hand, and it may be a large one.
-constexpr unsigned kUnhurried = 5;
-
 Result<ProcessContents> read_go(const CommandLine& line, const Config& config) {
-  patience_factor = std::max(kUnhurried, config.patience);
+  patience_factor = std::max(5U, config.patience);  // nobody waits for what is read by hand, and it may be large
   return read_process_contents(config, {line.pid, line.container, line.pod}, RuntimeKind::kGo);
 }
 
-// holders.json, or a member of it.
 int print_document(const ProcessContents& contents, const char* member) {
   const nlohmann::json document = parse_json(contents.document);
   const bool is_one = document.is_object() && (member == nullptr || document.contains(member));
@@ -32,7 +28,7 @@ int print_document(const ProcessContents& contents, const char* member) {
 }
 
 void print_holders(const HeapAnalysed& found) {
-  if (found.why_no_owner.empty() && !found.holders.empty()) {
+  if (found.why_no_owner.empty() && !found.holders.empty() && !found.holders.front().chain.empty()) {
     const HeapHolder& owner = found.holders.front();
     fmt::print("{}{} keeps {:.0f} % of the heap\n\n", owner.chain.front(),
                owner.component.empty() ? "" : " (" + owner.component + ")", owner.share * 100);

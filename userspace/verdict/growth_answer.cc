@@ -302,8 +302,7 @@ bool same_code_went_on(const Incident& incident) {
 }
 
 const Place* touched_most(const Incident& incident) {
-  if (!incident.growth || is_free_again(incident)) return nullptr;
-  return touched(incident);
+  return incident.growth && !is_free_again(incident) ? touched(incident) : nullptr;
 }
 
 bool shows_code(const Incident& incident) { return touched_most(incident) != nullptr; }

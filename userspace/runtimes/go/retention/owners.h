@@ -20,7 +20,8 @@ class NodeTypes {
 
   [[nodiscard]] const Described& of(std::uint32_t node) const { return known_[of_node_[node]]; }
   [[nodiscard]] std::string field(const GraphEdge& edge) const;
-  // "main.session", "[]*main.job", "chan *main.job", "map[string]int", "closure main.f.func1", "bytes", "object of 48 B".
+  // "main.session", "[]*main.job", "chan *main.job", "map[string]int", "closure main.f.func1", "bytes", "object of 48
+  // B".
   [[nodiscard]] std::string label(std::uint32_t node) const;
 
  private:
