@@ -28,6 +28,8 @@ template <typename Enum>
 struct UpTo {  // of a closed set without names
   Enum last;
 };
+template <typename Enum>
+UpTo(Enum) -> UpTo<Enum>;  // clang 14 deduces no aggregate's
 
 namespace bounds {
 template <typename T>

@@ -11,7 +11,6 @@ namespace {
 
 // Of the 64 KiB of a message; sites and operations take 43 KiB at most, if all their characters are of four bytes.
 constexpr std::size_t kMaxComponentBytes = 16u << 10;
-constexpr std::size_t kMaxDetail = 1024;
 
 // As it is answered; of what was not taken only the first four members.
 struct ReadingEnd {
@@ -25,7 +24,7 @@ struct ReadingEnd {
 void describe(auto& v, Of<ReadingEnd> auto& end) {
   v("is_ok", end.is_ok);
   v("reason", end.reason);
-  v("detail", end.detail, Chars{kMaxDetail});
+  v("detail", end.detail, Chars{1024});
   v("string_count", end.string_count);
   v("live_bytes", end.live_bytes);
   v("facts", end.facts);

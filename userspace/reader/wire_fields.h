@@ -55,16 +55,6 @@ inline bool is_known(const auto&, auto) { return true; }
 inline bool is_known(double value, Within range) { return value >= range.low && value <= range.high; }
 inline double bounded(double value, Within range) { return is_known(value, range) ? value : 0; }
 
-// Of a list's item: texts have the bound of the list.
-template <typename T>
-constexpr auto bound_of_item(Items list) {
-  if constexpr (std::same_as<T, std::string>) {
-    return Chars{list.chars};
-  } else {
-    return None{};
-  }
-}
-
 }  // namespace wire_fields
 
 // Format: as for a JsonWriter; only the place of its describe() functions counts.
@@ -112,7 +102,7 @@ class FieldsWriter {
     static_assert(std::same_as<B, Items>, "a list without a bound");
     const std::size_t count = std::min(values.size(), bound.most);
     out_.number(count);
-    for (std::size_t i = 0; i < count; ++i) put(values[i], wire_fields::bound_of_item<T>(bound));
+    for (std::size_t i = 0; i < count; ++i) put(values[i], Chars{bound.chars});
   }
 
   WireWriter& out_;
@@ -171,7 +161,7 @@ class FieldsReader {
     static_assert(std::same_as<B, Items>, "a list without a bound");
     values.clear();
     for (std::uint64_t left = count_of(bound); left > 0 && in_.is_good(); --left) {
-      get(values.emplace_back(), wire_fields::bound_of_item<T>(bound));
+      get(values.emplace_back(), Chars{bound.chars});  // of texts
     }
   }
   std::uint64_t count_of(Items bound) {

@@ -92,6 +92,17 @@ void keep_those_of(const std::string& root, std::string_view what, std::vector<s
   if (!exact.empty()) names = std::move(exact);
 }
 
+// Names tell seconds: of those of the last one, the newest comes last.
+void put_newest_last(const std::string& root, std::vector<std::string>& names) {
+  const auto directory = open_directory(root);
+  if (!directory) return;
+  const std::string second = id_of_directory(names.back()).substr(0, 16);  // "20261121T030405Z"
+  const auto begin = std::ranges::find_if(names, [&](const std::string& name) { return name.starts_with(second); });
+  std::ranges::stable_sort(begin, names.end(), {}, [&](const std::string& name) {
+    return read_summary(directory->get(), name).value_or(IncidentSummary{}).time;
+  });
+}
+
 }  // namespace
 
 Result<StoredIncident> IncidentReader::load(const std::string& name) const {
@@ -163,10 +174,11 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
 Result<std::string> IncidentReader::find(const std::string& what) const {
   auto found = names({});
   if (!found) return tl::make_unexpected(std::move(found).error().with_context("no incident " + printable(what)));
-  const std::vector<std::string> all = std::move(*found);
+  std::vector<std::string> all = std::move(*found);
   if (all.empty()) {
     return fail(ErrorCode::kNotFound, "no incident " + printable(what) + ": there are none in " + root_);
   }
+  put_newest_last(root_, all);
   if (what == "latest") return all.back();
   std::string part = what;
   std::ranges::replace(part, '/', '-');

@@ -25,8 +25,8 @@ std::string chain_text(const std::vector<std::string>& chain) {
   std::size_t shown = 0;
   for (const std::string& link : chain) {
     const std::string_view object = std::string_view(link).substr(link.starts_with(kArrow) ? kArrow.size() : 0);
-    const bool is_unnamed = object.starts_with(kUnnamedObject) || object.starts_with(kUnnamedBefore);
-    const bool is_unknown = is_unnamed || shown == kMaxLinks;
+    const bool is_named = !object.starts_with(kUnnamedObject) && !object.starts_with(kUnnamedBefore);
+    const bool is_unknown = !is_named || shown == kMaxLinks;
     if (!is_unknown) text += printable(link, kMaxLink), ++shown;
     if (is_unknown && !text.ends_with(kLeftOut)) text += kLeftOut;
     if (shown == kMaxLinks && is_unknown) break;

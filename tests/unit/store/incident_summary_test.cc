@@ -117,6 +117,16 @@ TEST_F(SummariesTest, when_limited_are_the_newest) {
   EXPECT_EQ(reader_.summaries({.cause = "spike"})->size(), 0u);
 }
 
+TEST_F(SummariesTest, of_one_second_the_latest_is_that_of_the_later_time) {
+  Incident incident = with_cause("leak");
+  for (const char* id : {"20261121T030405Z-f0000001", "20261121T030405Z-00000002"}) {
+    incident.id = id;
+    (void)write(incident);
+    incident.time.ns += 1;
+  }
+  EXPECT_EQ(reader_.get("latest")->incident.id, incident.id);
+}
+
 TEST_F(SummariesTest, get_takes_latest_any_unique_part_and_a_path_of_another_machine) {
   Incident incident = with_cause("leak");
   incident.id = "20261121T030405Z-41e732d7";
