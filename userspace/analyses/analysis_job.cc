@@ -46,8 +46,7 @@ Parameters parameters_for(std::size_t row, const ProcessFiles& process, SampleRa
   return made;
 }
 
-// Only the place of its describe() functions: no file has these.
-struct Wire {};
+struct Wire {};  // of describe()
 
 void describe(auto& v, Of<SubjectLibrary> auto& library) {
   v("start", library.start);

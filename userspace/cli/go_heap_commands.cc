@@ -43,7 +43,6 @@ void print_holders(const HeapAnalysed& found) {
              found.rooted_ratio.value_or(0) * 100, found.goroutine_count);
 }
 
-// "waiting in runtime.chansend: main.handle, run by main.serve (started by main.main)"
 std::string text_of(const GoroutineStack& one) {
   return fmt::format("{}{}{}{}", one.state, one.stack.empty() ? "" : ": ", fmt::join(one.stack, ", in "),
                      one.created_by.empty() ? "" : " (started by " + one.created_by + ")");

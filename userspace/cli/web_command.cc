@@ -36,10 +36,9 @@ int web_command(const CommandLine& line, const Config& config) {
   if (!std::filesystem::is_directory(data_dir, ignored)) {
     return report(Error{ErrorCode::kNotFound, "no directory " + printable(data_dir)});
   }
-  if (const std::string incidents = data_dir + "/incidents";
-      ::access(incidents.c_str(), R_OK | X_OK) != 0 && errno == EACCES) {
-    return report(errno_error(errno, "open " + printable(incidents)));
-  }
+  const std::string incidents = data_dir + "/incidents";
+  const bool is_refused = ::access(incidents.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
+  if (is_refused) return report(errno_error(EACCES, "open " + printable(incidents)));
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
