@@ -42,4 +42,13 @@ inline constexpr bool kIsOne<UpTo<Enum>> = true;
 template <typename T>
 concept Bound = bounds::kIsOne<T>;
 
+// Of a visitor for which they mean nothing; it says `using PassesOverBounds<Itself>::operator();`.
+template <typename Visitor>
+struct PassesOverBounds {
+  template <typename T, Bound B, typename... Presence>
+  void operator()(const char* name, T& value, B, Presence... presence) {
+    static_cast<Visitor&> (*this)(name, value, presence...);
+  }
+};
+
 }  // namespace oomw

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
@@ -9,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "store/incident_reader.h"
 #include "web/site/site.h"
 
 namespace oomw::cli {
@@ -36,9 +34,7 @@ int web_command(const CommandLine& line, const Config& config) {
   if (!std::filesystem::is_directory(data_dir, ignored)) {
     return report(Error{ErrorCode::kNotFound, "no directory " + printable(data_dir)});
   }
-  const std::string incidents = data_dir + "/incidents";
-  const bool is_refused = ::access(incidents.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
-  if (is_refused) return report(errno_error(EACCES, "open " + printable(incidents)));
+  if (const auto listed = IncidentReader(data_dir).summaries({.limit = 1}); !listed) return report(listed.error());
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);

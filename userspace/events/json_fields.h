@@ -83,8 +83,9 @@ enum class Form { kValue, kNull, kNothing };
 }  // namespace json_fields
 
 template <typename Format>
-class JsonWriter {
+class JsonWriter : public PassesOverBounds<JsonWriter<Format>> {
  public:
+  using PassesOverBounds<JsonWriter>::operator();
   using Json = nlohmann::ordered_json;  // in the order described
   static constexpr bool kIsReader = false;
 
@@ -93,10 +94,6 @@ class JsonWriter {
   template <typename T>
   void operator()(const char* name, const T& value, Presence presence = json_fields::kDefault<Format, T>) {
     put(name, json_fields::form_of(presence, json_fields::is_known(value)), [&] { return json_of(value); });
-  }
-  template <typename T, Bound B>
-  void operator()(const char* name, const T& value, B, Presence presence = json_fields::kDefault<Format, T>) {
-    (*this)(name, value, presence);
   }
   // An object that exists only in the file: body(fields) describes its members.
   template <typename Body>
@@ -172,8 +169,9 @@ class JsonWriter {
 // ignored, and the first value of a wrong type or out of range is the error, with its place. For files that an operator
 // may have edited or a crash may have damaged. Holds references: use it within one expression or block.
 template <typename Format>
-class JsonReader {
+class JsonReader : public PassesOverBounds<JsonReader<Format>> {
  public:
+  using PassesOverBounds<JsonReader>::operator();
   using Json = nlohmann::json;
   static constexpr bool kIsReader = true;
   static constexpr std::size_t kMaxItems = 4'096;  // of a list; more than is ever written
@@ -185,10 +183,6 @@ class JsonReader {
   void operator()(const char* name, T& value, Presence presence = Presence::kAlways) {
     if (const Json* member = find(name)) return read(*member, name, value);
     if (presence == Presence::kRequired) refuse(name, "present");
-  }
-  template <typename T, Bound B>
-  void operator()(const char* name, T& value, B, Presence presence = Presence::kAlways) {
-    (*this)(name, value, presence);
   }
   template <typename Body>
   void object(const char* name, const Body& body, Presence = Presence::kAlways, bool = true) {

@@ -23,8 +23,9 @@ std::uint64_t text_bytes(std::string_view text) {
 }
 
 // Adds up what JsonWriter would write, indented by two. Numbers count as 10 digits, times as 30.
-class JsonSize {
+class JsonSize : public PassesOverBounds<JsonSize> {
  public:
+  using PassesOverBounds<JsonSize>::operator();
   static constexpr bool kIsReader = false;
 
   JsonSize(std::uint64_t depth, std::uint64_t& bytes) : depth_(depth), bytes_(bytes) {}
@@ -33,11 +34,6 @@ class JsonSize {
   void operator()(const char* name, const T& value,
                   Presence presence = json_fields::kDefault<incident_json::Format, T>) {
     if (begin(name, json_fields::form_of(presence, json_fields::is_known(value)))) add(value);
-  }
-  template <typename T, Bound B>
-  void operator()(const char* name, const T& value, B,
-                  Presence presence = json_fields::kDefault<incident_json::Format, T>) {
-    (*this)(name, value, presence);
   }
   template <typename Body>
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool is_known = true) {

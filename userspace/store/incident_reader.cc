@@ -95,12 +95,15 @@ void keep_those_of(const std::string& root, std::string_view what, std::vector<s
 // Names tell seconds: of those of the last one, the newest comes last.
 void put_newest_last(const std::string& root, std::vector<std::string>& names) {
   const auto directory = open_directory(root);
-  if (!directory) return;
   const std::string second = id_of_directory(names.back()).substr(0, 16);  // "20261121T030405Z"
   const auto begin = std::ranges::find_if(names, [&](const std::string& name) { return name.starts_with(second); });
-  std::ranges::stable_sort(begin, names.end(), {}, [&](const std::string& name) {
-    return read_summary(directory->get(), name).value_or(IncidentSummary{}).time;
-  });
+  if (!directory || names.end() - begin < 2) return;
+  std::vector<std::pair<WallTime, std::string>> timed;
+  for (auto name = begin; name != names.end(); ++name) {
+    timed.emplace_back(read_summary(directory->get(), *name).value_or(IncidentSummary{}).time, *name);
+  }
+  std::ranges::stable_sort(timed, {}, &std::pair<WallTime, std::string>::first);
+  std::ranges::transform(timed, begin, &std::pair<WallTime, std::string>::second);
 }
 
 }  // namespace
@@ -178,8 +181,10 @@ Result<std::string> IncidentReader::find(const std::string& what) const {
   if (all.empty()) {
     return fail(ErrorCode::kNotFound, "no incident " + printable(what) + ": there are none in " + root_);
   }
-  put_newest_last(root_, all);
-  if (what == "latest") return all.back();
+  if (what == "latest") {
+    put_newest_last(root_, all);
+    return all.back();
+  }
   std::string part = what;
   std::ranges::replace(part, '/', '-');
   std::vector<std::string> starts, parts;
@@ -196,6 +201,7 @@ Result<std::string> IncidentReader::find(const std::string& what) const {
   }
   if (matches.size() > 1) keep_those_of(root_, what, matches);
   if (matches.size() > 1) {
+    put_newest_last(root_, matches);
     log::warn("{} incidents have \"{}\" in their names; this is the newest, the one before is {}", matches.size(),
               printable(what, 64), printable(matches[matches.size() - 2]));
   }

@@ -106,19 +106,13 @@ bool is_of_flask(std::string_view frame) {
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return frame.starts_with(start); });
 }
 
-// Whether a frame contains the text, from the innermost to the operation's: what called that is the framework's.
-bool passes_through(const IncidentGrowth::Stack& stack, const std::string& text) {
-  bool is_found = false;
-  for (const std::string& frame : stack.frames) {
-    is_found = is_found || (!is_of_flask(frame) && frame.find(text) != std::string::npos);
-    if (!stack.operation.empty() && frame.starts_with(stack.operation + " (")) return is_found;
-  }
-  return is_found && stack.operation.empty();
-}
-
+// Whether a frame of a place without an operation contains the text.
 bool passes_through(const IncidentGrowth& growth, const Place& place, const std::string& text) {
+  const auto contains = [&](const std::string& frame) {
+    return !is_of_flask(frame) && frame.find(text) != std::string::npos;
+  };
   return std::ranges::any_of(growth.stacks, [&](const IncidentGrowth::Stack& stack) {
-    return is_of(stack, place) && passes_through(stack, text);
+    return is_of(stack, place) && std::ranges::any_of(stack.frames, contains);
   });
 }
 

@@ -11,8 +11,9 @@ namespace oomw::test {
 // A visitor of describe(), see events/json_fields.h. A member that may be left out may also be null: to readers that
 // is the same.
 template <typename Format>
-class JsonSchema {
+class JsonSchema : public PassesOverBounds<JsonSchema<Format>> {
  public:
+  using PassesOverBounds<JsonSchema>::operator();
   using Json = nlohmann::ordered_json;
   static constexpr bool kIsReader = false;
 
@@ -23,10 +24,6 @@ class JsonSchema {
   template <typename T>
   void operator()(const char* name, const T&, Presence presence = json_fields::kDefault<Format, T>) {
     add(name, schema_of<T>(), presence);
-  }
-  template <typename T, Bound B>
-  void operator()(const char* name, const T& value, B, Presence presence = json_fields::kDefault<Format, T>) {
-    (*this)(name, value, presence);
   }
   template <typename Body>
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool = true) {
