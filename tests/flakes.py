@@ -77,6 +77,11 @@ def words_of(text):
     return "".join(c if c.isprintable() else " " for c in text)[:MAX_WORDS].strip()
 
 
+def sight(name, kind, failed, runs, words):
+    """Of the commit that is checked out, now."""
+    return Sight(name, kind, now(), git("rev-parse", "--short=8", "HEAD") or "unknown", failed, runs, words_of(words))
+
+
 def _read(path, kind):
     if not os.path.exists(path):
         return []

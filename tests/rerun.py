@@ -15,6 +15,7 @@ More than MAX_NAMES failures are red at once: something is broken. Alone: nothin
 import argparse
 import contextlib
 import dataclasses
+import glob
 import os
 import re
 import signal
@@ -33,6 +34,7 @@ MAX_NAMES = 5
 RUNS_ALONE = 2
 # Folders of tests/ that tests/e2e/run.py runs.
 FOLDERS = ("e2e", "living", "cases", "peers", "web", "newcomer", "hostile", "deploy", "cluster")
+OWN_VM = ("cases", "languages")  # parts of tests/vm/suite.sh that have a VM of their own
 LIMIT_S = 1200  # of one run alone: a VM with all its tests
 
 
@@ -111,10 +113,10 @@ def command_of(full, folder, tree=TREE):
     if stage in FOLDERS:
         return ["/usr/bin/python3", os.path.join(tree, "tests/e2e/run.py"), "--folder", os.path.join(tree, "tests", stage),
                 "--binary", os.path.join(build, "userspace/oomwitness"), "--junit", f"{folder}/{stage}.xml", "--name", name]
-    if stage in ("vm", "languages") and vm_parts(name):
+    if stage == "vm" and vm_parts(name):
         kernel, part, test = vm_parts(name)
         return [os.path.join(tree, "tests/vm/suite.sh"), "--kernel", kernel, "--results", folder,
-                *(["--part", part] if stage == "languages" else []), *([test] if test else [])]
+                *(["--part", part] if part in OWN_VM else []), *([test] if test else [])]
     if full == "vm.features":
         return [os.path.join(tree, "tests/vm/suite.sh"), "--part", "doctor", "--results", folder]
     if stage.startswith("systemd"):
@@ -170,7 +172,9 @@ def scope_of(full):
     if full.startswith("systemd."):
         return full.replace(".", "-", 1) + ": "
     parts = vm_parts(split(full)[1])
-    return f"vm: vm.{parts[0]}." if parts and not parts[2] else ""  # what would have come after it, too
+    if not parts or parts[2]:
+        return ""
+    return f"vm: vm.{parts[0]}.{parts[1]}." if parts[1] in OWN_VM else f"vm: vm.{parts[0]}."  # what would have come after it, too
 
 
 def _whole(full, of):
@@ -210,9 +214,10 @@ def judge_run(results, until_s):
         return result, words
 
     verdicts = judge(gate + rest, alone, lambda failure: fuzzing.was_brought(failure.name), {r.name for r in rest})
-    at, commit = flakes.now(), flakes.git("rev-parse", "--short=8", "HEAD") or "unknown"
-    sights = [flakes.Sight(v.name, v.kind, at, commit, v.failed, v.runs, flakes.words_of(v.words)) for v in verdicts
-              if v.verdict != "red"]
+    sights = [flakes.sight(v.name, v.kind, v.failed, v.runs, v.words) for v in verdicts if v.verdict != "red"]
+    for path in glob.glob(os.path.join(results, "*", "*", "flaky.txt")):  # a stage's own
+        with open(path, encoding="utf-8") as f:
+            sights += flakes.sights_of_log(f.read())
     flakes.record(sights)
     with open(os.path.join(results, "flaky.txt"), "w", encoding="utf-8") as f:
         f.writelines(sight.line() + "\n" for sight in sights)

@@ -192,6 +192,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.last_of("vm: vm.newest.bpf.Ways/A.b/exit"), "Ways/A.b/exit")
         self.assertEqual(self.last_of("vm: vm.6.12.e2e"), "/r")
         self.assertEqual(self.last_of("vm: vm.6.12.doctor"), "/r")
+        self.assertEqual(self.last_of("vm: vm.6.12.cases"), "cases")
+        self.assertEqual(rerun.command_of("vm: vm.6.12.languages.a.A.test_a", "/r")[-3:], ["--part", "languages", "a.A.test_a"])
         self.assertEqual(self.last_of("vm.features"), "/r")
         self.assertEqual(self.last_of("systemd-use: kills.Kills.test_a"), "kills.Kills.test_a")
         self.assertEqual(self.last_of("systemd.use"), "/r")
@@ -204,6 +206,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(of(passed, failed), [("fail", "lost")])
         self.assertEqual(of(), [])
         self.assertEqual(rerun.scope_of("vm: vm.6.1.bpf"), "vm: vm.6.1.")
+        self.assertEqual(rerun.scope_of("vm: vm.6.12.cases"), "vm: vm.6.12.cases.")
         self.assertEqual(rerun.scope_of("systemd.use"), "systemd-use: ")
 
 

@@ -2,6 +2,7 @@
 """The scripts that judge what a VM left: a wrong verdict here would hide every other one. Needs no VM."""
 import copy
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,54 @@ class VmResults(unittest.TestCase):
         self.put("times.tsv", "doctor\t2\t1\nbpf\t60\t0\ne2e\t9\t0\n")
         self.assertRegex(self.outcomes()["vm.6.1.doctor"], "failure: the main job cannot be done")
         self.assertTrue(self.has_failed)
+
+
+class SecondBoot(unittest.TestCase):
+    """suite.sh, with VMs that are a script."""
+
+    VM = '''#!/bin/bash
+set -u
+shift 2  # the kernel, inside.sh
+echo "$3 on $1, CPUs: $OOMW_VM_CPUS"
+[[ $(cat "$OOMW_VM_OUT/../boots" 2>/dev/null) == *x*x ]] || printf x >>"$OOMW_VM_OUT/../boots"
+if (($(stat -c %s "$OOMW_VM_OUT/../boots") <= BROKEN)); then echo "[ 9.1] Oops: int3: 0000"; exit 70; fi
+printf "$3\\t9\\t0\\n" >>"$OOMW_VM_OUT/times.tsv"
+echo '<testsuite><testcase name="a.A.test_a" classname="e2e" time="2"/></testsuite>' >"$OOMW_VM_OUT/$3.xml"
+'''
+
+    def run_suite(self, broken, *parts):
+        """Its exit status, output, {file: text} of its results."""
+        tree = self.enterContext(tempfile.TemporaryDirectory(prefix="oomw-vm-test-"))
+        shutil.copytree(VM, f"{tree}/tests/vm")
+        for name in ("outcomes.py", "flakes.py"):
+            shutil.copy(os.path.join(os.path.dirname(VM), name), f"{tree}/tests/{name}")
+        for name, text in (("tests/vm/run.sh", self.VM.replace("BROKEN", str(broken))), ("tests/vm/prepare.py", "#!/bin/true\n"),
+                           ("b/tests/bpf_tests", ""), ("b/userspace/oomwitness", "")):
+            os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
+            fileio.write(os.path.join(tree, name), text)
+            os.chmod(os.path.join(tree, name), 0o755)
+        os.makedirs(f"{tree}/results")
+        done = subprocess.run([f"{tree}/tests/vm/suite.sh", "--kernel", "6.12", "--build", f"{tree}/b", "--results", f"{tree}/results",
+                               *(word for part in parts for word in ("--part", part))], text=True, capture_output=True)
+        return done.returncode, done.stdout + done.stderr, {name: fileio.read(f"{tree}/results/{name}")
+                                                            for name in sorted(os.listdir(f"{tree}/results"))}
+
+    def test_a_vm_that_broke_once_is_a_flake(self):
+        status, output, files = self.run_suite(1, "cases")
+        self.assertEqual((status, sorted(files)), (0, ["flaky.txt", "vm.6.12.cases.xml"]), output)
+        self.assertRegex(files["flaky.txt"], r"^flaky: vm: vm\.6\.12\.cases 1 of 2 \(late, .*\): \[ 9.1\] Oops: int3: 0000\n$")
+        self.assertIn("vm.6.12.cases.a.A.test_a", files["vm.6.12.cases.xml"])
+
+    def test_a_vm_that_broke_twice_is_a_failure(self):
+        status, output, files = self.run_suite(2, "cases")
+        self.assertEqual((status, sorted(files)), (1, ["vm.6.12.cases.xml"]), output)
+        self.assertIn("did not end after 0 tests", files["vm.6.12.cases.xml"])
+
+    def test_parts_that_need_much_have_a_vm_each_with_one_cpu(self):
+        status, output, files = self.run_suite(0, "cases", "languages")
+        self.assertEqual((status, sorted(files)), (0, ["vm.6.12.cases.xml", "vm.6.12.languages.xml"]), output)
+        for part in ("cases", "languages"):
+            self.assertRegex(output, rf"6\.12\.{part}: {part} on .*, CPUs: 1\n")
 
 
 class Choice(unittest.TestCase):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # inside.sh KERNEL BUILD PARTS [NAME...]: the part of suite.sh that runs in the VM. PARTS: some of "doctor bpf e2e cases
-# languages". Leaves doctor.json and PART.xml in /run/out, and how long each took in times.tsv; what a deadline cuts off is what was
-# not written.
+# languages". Leaves doctor.json and PART.xml in /run/out, and how long each took in times.tsv; what a deadline or an end of the VM
+# cuts off is what was not written. What is there already is not done again.
 # shellcheck disable=SC2317 # functions are called through timed()
 set -uo pipefail
 
@@ -45,6 +45,7 @@ run_folder() { # PART FOLDER [NAME...]
     "$here/choice.py" "$part" "$kernel" >/run/chosen.tsv
     arguments+=(--choose /run/chosen.tsv)
   fi
+  [[ ! -s $out/$part.xml ]] || arguments+=(--resume)
   run_again_after_signal /usr/bin/python3 -B "$here/../e2e/run.py" "${arguments[@]}"
 }
 
@@ -67,5 +68,7 @@ run_doctor() { "$build/userspace/oomwitness" doctor --json --data-dir /run/docto
 
 uname -r >"$out/release"
 printf 'boot\t%d\t0\n' "$(cut -d. -f1 /proc/uptime)" >>"$out/times.tsv"
-for part in $parts; do timed "$part" "run_$part"; done
+for part in $parts; do
+  cut -f1 "$out/times.tsv" | grep -qx "$part" || timed "$part" "run_$part"
+done
 exit "$status"

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""results.py KERNEL FOLDER RESULTS PARTS: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
-vm.KERNEL.SUITE.TEST, and RESULTS/KERNEL.doctor.json. Whatever the VM should have left and did not is a failed test.
+"""results.py KERNEL FOLDER RESULTS PARTS: what a VM left in FOLDER becomes RESULTS/vm.NAME-OF-FOLDER.xml, JUnit with names
+vm.KERNEL.SUITE.TEST, and RESULTS/KERNEL.doctor.json. Whatever the VM should have left and did not is a failed test; one that ended
+only when it was booted again is a flake: RESULTS/flaky.txt.
 """
 import os
 import shutil
@@ -9,6 +10,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import flakes  # noqa: E402
 import outcomes  # noqa: E402
 
 PARTS = ("doctor", "bpf", "e2e")
@@ -100,13 +102,22 @@ def read(kernel, folder, parts=PARTS):
     return found
 
 
+def note_second_boot(found, results):
+    part, _, words = found.text("again").partition("\t")
+    if part and found.exit_status_of(part) is not None:  # else it is a failure
+        sight = flakes.sight(f"vm: vm.{found.kernel}.{part}", "late", 1, 2, words)
+        with open(os.path.join(results, "flaky.txt"), "a", encoding="utf-8") as f:
+            f.write(sight.line() + "\n")
+
+
 def main():
     kernel, folder, results, parts = sys.argv[1:5]
     found = read(kernel, folder, parts.split())
     doctor = os.path.join(folder, "doctor.json")
     if found.exit_status_of("doctor") is not None and os.path.exists(doctor):
         shutil.copy(doctor, os.path.join(results, f"{kernel}.doctor.json"))
-    return 1 if found.write(os.path.join(results, f"vm.{kernel}.xml")) else 0
+    note_second_boot(found, results)
+    return 1 if found.write(os.path.join(results, f"vm.{os.path.basename(folder)}.xml")) else 0
 
 
 if __name__ == "__main__":

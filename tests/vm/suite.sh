@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # suite.sh [--kernel K]... [--part P]... [--build DIR] [--results DIR] [--write-table] [NAME...]: parts doctor, bpf and e2e on
-# other kernels, with the binaries of build/ci; on demand the parts cases (tests/cases) and languages (a kill of each). NAME: only
-# tests whose name holds it, chosen.tsv or not. What doctor says of each kernel and this machine is compared
-# with features.md, or becomes it (--write-table).
+# other kernels, with the binaries of build/ci; on demand the parts cases (tests/cases) and languages (a kill of each), each in
+# a VM of its own. NAME: only tests whose name holds it, chosen.tsv or not. What doctor says of each kernel and this machine is
+# compared with features.md, or becomes it (--write-table). A VM that breaks is booted once more, for what has no result yet.
 # Ends with the counts of tests/summary.py; with --results all goes to DIR instead: vm.*.xml, plain.tsv, *.doctor.json.
 set -euo pipefail
 
@@ -12,11 +12,28 @@ tree=$(cd "$here/../.." && pwd)
 export OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
 at_once=2
 build=$tree/build/ci results="" kernels=() names=() table=() parts=""
+vms=() # "NAME KERNEL PART..."
 vm_pids=() status=0 work=""
+export OOMW_VM_CPUS=1
+min_boot_s=120 # a VM that broke is not booted again for less
 
-size_of_vms() { # CPUS MIB SWAP_MIB SECONDS
-  export OOMW_VM_CPUS=$1 OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-$2} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-$3}
-  export OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-$4}
+# One emulated CPU each, two VMs at once: the same work takes two thirds of what it takes two CPUs of one VM, and no CPU runs kernel
+# code that another one is just patching (with two, 6.12 died of an int3 of its own in a tracepoint that was being attached).
+size_of_vms() { # MIB SWAP_MIB SECONDS
+  export OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-$1} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-$2} OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-$3}
+}
+
+choose_vms() { # by kernels and parts
+  local kernel part together=()
+  for part in $parts; do
+    [[ $part == cases || $part == languages ]] || together+=("$part")
+  done
+  for kernel in "${kernels[@]}"; do
+    ((${#together[@]} == 0)) || vms+=("$kernel $kernel ${together[*]}")
+    for part in $parts; do
+      [[ " ${together[*]} " == *" $part "* ]] || vms+=("$kernel.$part $kernel $part")
+    done
+  done
 }
 
 parse() {
@@ -33,13 +50,12 @@ parse() {
   done
   parts=${parts:-doctor bpf e2e}
   if [[ $parts == *cases* || $parts == *languages* ]]; then # interpreters and what they are asked by, beside each other
-    size_of_vms 2 3072 0 1800
-  else
-    # One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM. Little memory, so that a
-    # test can exhaust a node; swap, so that it is in the picture.
-    size_of_vms 1 1024 128 900
+    size_of_vms 3072 0 1800
+  else # little memory, so that a test can exhaust a node; swap, so that it is in the picture
+    size_of_vms 1024 128 900
   fi
   ((${#kernels[@]})) || kernels=(newest 6.12 6.1 5.10) # those that have more to do first
+  choose_vms
   [[ -x $build/tests/bpf_tests && -x $build/userspace/oomwitness ]] || {
     echo "suite.sh: no bpf_tests or no oomwitness in $build (cmake --build --preset ci)" >&2
     exit 2
@@ -56,32 +72,54 @@ end_all() {
 trap end_all EXIT
 trap 'exit 130' INT TERM
 
-run_kernel() { # in a process of its own: results in $work/KERNEL
-  local kernel=$1 begun=$SECONDS code=0 vm
-  OOMW_VM_OUT=$work/$kernel "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "$parts" "${names[@]}" \
-    >"$work/$kernel/log" 2>&1 &
+next_part() { # FOLDER PART...: the first that has no end there
+  local part folder=$1
+  shift
+  for part; do
+    cut -f1 "$folder/times.tsv" 2>/dev/null | grep -qx "$part" || { echo "$part" && return; }
+  done
+}
+
+boot_vm() { # NAME KERNEL PART...: in a process of its own
+  local name=$1 kernel=$2 code=0 vm
+  shift 2
+  OOMW_VM_OUT=$work/$name "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "$*" "${names[@]}" >>"$work/$name/log" 2>&1 &
   vm=$!
   trap 'kill "$vm"; wait; exit 130' TERM
   wait "$vm" || code=$?
-  echo "$code" >"$work/$kernel/status"
-  # Passed tests are in the counts; gtest's lines on them add nothing.
-  sed "/^\[ RUN  \|^\[       OK\|^\[-----/d; s/^/$kernel: /" "$work/$kernel/log"
-  printf '%s: %s; %d s in all, %s\n' "$kernel" "$(cat "$work/$kernel/release" 2>/dev/null || echo "no VM")" \
-    "$((SECONDS - begun))" "$(awk '{printf "%s %d s ", $1, $2}' "$work/$kernel/times.tsv" 2>/dev/null)"
+  echo "$code" >"$work/$name/status"
+  return "$code"
 }
 
-run_kernels() {
-  local kernel
+run_vm() { # NAME KERNEL PART...: results in $work/NAME
+  local name=$1 log=$work/$1/log begun=$SECONDS code=0
+  boot_vm "$@" || code=$?
+  if ((code == 70 && SECONDS - begun + min_boot_s < OOMW_VM_DEADLINE_S)); then
+    printf '%s\t%s\n' "$(next_part "$work/$name" "${@:3}")" \
+      "$(grep -m 1 'Oops\|BUG:\|panic\|general protection' "$log" || tail -n 1 "$log")" >"$work/$name/again"
+    echo "booted again for what has no result" >>"$log"
+    OOMW_VM_DEADLINE_S=$((OOMW_VM_DEADLINE_S - SECONDS + begun)) boot_vm "$@" || true
+  fi
+  # Passed tests are in the counts; gtest's lines on them add nothing.
+  sed "/^\[ RUN  \|^\[       OK\|^\[-----/d; s/^/$name: /" "$log"
+  printf '%s: %s; %d s in all, %s\n' "$name" "$(cat "$work/$name/release" 2>/dev/null || echo "no VM")" \
+    "$((SECONDS - begun))" "$(awk '{printf "%s %d s ", $1, $2}' "$work/$name/times.tsv" 2>/dev/null)"
+}
+
+run_vms() {
+  local vm words
   "$here/prepare.py"
-  for kernel in "${kernels[@]}"; do
+  for vm in "${vms[@]}"; do
     while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
-    mkdir "$work/$kernel"
-    run_kernel "$kernel" &
+    read -ra words <<<"$vm"
+    mkdir "$work/${words[0]}"
+    run_vm "${words[@]}" &
     vm_pids+=($!)
   done
   wait "${vm_pids[@]}"
-  for kernel in "${kernels[@]}"; do
-    "$here/results.py" "$kernel" "$work/$kernel" "$results" "$parts" || status=1
+  for vm in "${vms[@]}"; do
+    read -ra words <<<"$vm"
+    "$here/results.py" "${words[1]}" "$work/${words[0]}" "$results" "${words[*]:2}" || status=1
   done
 }
 
@@ -99,7 +137,7 @@ main() {
   parse "$@"
   work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
   mkdir -p "${results:=$work/results}"
-  run_kernels
+  run_vms
   [[ $parts != *doctor* ]] || judge_features
   [[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results" || status=1
   exit "$status"
