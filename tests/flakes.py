@@ -25,7 +25,7 @@ FINDS = os.path.join(HERE, "fuzz/finds")  # inputs of open rows of class fuzz
 CACHE = os.environ.get("OOMW_CACHE", os.path.join(os.environ.get("HOME", "/root"), ".cache/oomwitness"))
 CACHE = os.environ.get("OOMW_NOTES", CACHE)  # where runs note what they saw, if not there: mutate.sh
 MAX_SIGHTS = 3
-MAX_OPEN = 25
+MAX_OPEN = 5
 MAX_WORDS = 300
 
 

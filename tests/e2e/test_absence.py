@@ -99,6 +99,27 @@ class SeenAfterwards(AbsenceTest):
             witness.stop(signal.SIGKILL)
         self.daemon(READ_OFTEN)
 
+    def test_kills_that_were_written_and_not_counted_are_not_written_again_where_the_log_names_no_place(self):
+        boxes = [self.cgroup(f"many{i}", 32) for i in range(14)]  # the kernel says of ten in 5 s where they were
+        first = self.daemon(READ_OFTEN)
+        ledger = os.path.join(first.data_dir, "kills.json")
+        eventually(lambda: os.path.exists(ledger), "the ledger")
+        before = fileio.read(ledger)
+        hogs = [self.memhog(box, *HOG) for box in boxes]
+        for hog in hogs:
+            hog.wait_killed()
+        self.wait_incidents(first, len(boxes))
+        first.stop(signal.SIGKILL)
+        fileio.write(ledger, before)
+        placed = {pid for d in self.kernel_log.decisions("/" + self.prefix) for pid in d.killed}
+        if {hog.pid for hog in hogs} <= placed:
+            self.skipTest("the kernel log was not rate-limited")
+        second = self.daemon(READ_OFTEN)
+        self.wait_counted(second, len(boxes))
+        self.wait_incidents(second, len(boxes))
+        self.assert_stays_counted(second, len(boxes))
+        self.wait_incidents(second, len(boxes))
+
     def test_daemon_killed_for_its_own_limit_is_an_incident_after_its_restart(self):
         home = self.cgroup("home", 256)
         join = ("/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', home.procs_file())

@@ -149,6 +149,16 @@ class Capture(E2eTest):
         self.assertTrue(amounts and 20 < float(amounts[1]) < float(amounts[2]) < 60, done.stdout)
         self.assertNotIn("suspected", done.stdout)
 
+    def test_a_trend_says_that_its_process_ended(self):
+        work = self.without_heap_profile("growing")
+        trend = subprocess.Popen([tools.BINARY, "trend", "--pid", str(work.pid), "--count", "3", "--interval", "2"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        head = [trend.stdout.readline() for _ in range(2)]
+        work.close()
+        output, errors = trend.communicate(timeout=60)
+        self.assertEqual(trend.returncode, 0, (head, output, errors))
+        self.assertRegex(errors, rf"\Ano further reading: pid {work.pid} could not be read: \S+: .+\n\Z")
+
     def test_a_container_is_found_by_what_lists_call_it(self):
         box = self.cgroup("named", 64)
         work = self.memhog(box, "--hold-mb", "20")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import tools
+from harness import fileio, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.terminal import on_terminal
@@ -76,6 +76,10 @@ class Newcomer(E2eTest):
             done = run_cli(command, "--data-dir", empty)
             self.assertEqual((done.returncode, done.stdout), (1, ""), command)
             self.assertIn(f"no directory {empty}: no daemon has run with it here", done.stderr)
+        fileio.write(empty, "a file")
+        done = run_cli("incidents", "--data-dir", empty)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        os.unlink(empty)
         os.makedirs(empty)
         self.assertTrue(run_cli("incidents", "--data-dir", empty).stdout.startswith(f"no incidents in {empty}/incidents\nIs the daemon"))
         self.assertIn(f"no incident latest: there are none in {empty}/incidents", run_cli("show", "latest", "--data-dir", empty).stderr)

@@ -23,14 +23,12 @@ void read_kernel(TableReader table, Config& config) {
   table.seconds("page_fault_hook_hold_seconds", config.watermark_gate.hold, 0.1, 3600);
   table.flag("run_time_stats", config.run_time_stats);
   table.rungs("best_rung", kernel.forced);
-  table.reject_unknown();
 }
 
 void read_sampler(TableReader table, SamplerConfig& sampler) {
   table.seconds("slow_seconds", sampler.slow, 0.1, 3600);
   table.seconds("fast_seconds", sampler.fast, 0.05, 3600);
   table.ratio("fast_ratio", sampler.fast_ratio);
-  table.reject_unknown();
 }
 
 void read_triggers(TableReader table, TriggerConfig& triggers) {
@@ -41,7 +39,6 @@ void read_triggers(TableReader table, TriggerConfig& triggers) {
   table.seconds("cooldown_seconds", triggers.cooldown, 0, 86400);
   table.integer("budget", triggers.budget, 0, 1000);
   table.seconds("budget_window_seconds", triggers.budget_window, 1, 86400);
-  table.reject_unknown();
 }
 
 void read_capture(TableReader table, Config& config) {
@@ -52,26 +49,20 @@ void read_capture(TableReader table, Config& config) {
   http.text("path", config.http.path);
   http.seconds("timeout_seconds", config.http.timeout, 0.05, 60);
   http.integer("max_body_bytes", config.http.max_body_bytes, 1024, 256 << 20);
-  http.reject_unknown();
   TableReader collector = table.table("collector");
   collector.integers("ports", config.collector.ports, 1, 65535, 8, false);
   collector.seconds("timeout_seconds", config.collector.timeout, 0.05, 10);
-  collector.reject_unknown();
   TableReader live = table.table("live");
   live.seconds("timeout_seconds", config.live_timeout, 0.01, 60);
-  live.reject_unknown();
   TableReader walk = table.table("at_kill");
   walk.integer("pool_bytes", config.kernel.walk_pool_bytes, 64 << 10, 1 << 30);
   walk.integer("max_buckets", config.kernel.walk_max_buckets, 1, 4 << 20);
   walk.seconds("max_seconds", config.kernel.walk_max_time, 0.001, 10);
   walk.seconds("container_seconds", config.kernel.walk_cgroup_time, 0.001, 10);
-  walk.reject_unknown();
   TableReader spool = table.table("spool");
   spool.integer("files", config.spool.files, 1, 100000);
   spool.integer("bytes", config.spool.bytes, 1 << 20, std::int64_t{1} << 40);
   spool.integer("memory_bytes", config.spool.memory_bytes, 0, 64 << 20);
-  spool.reject_unknown();
-  table.reject_unknown();
 }
 
 void read_trend(TableReader table, TrendConfig& trend) {
@@ -85,24 +76,12 @@ void read_trend(TableReader table, TrendConfig& trend) {
   for (const char* key : {"http", "http_interval_seconds"}) {
     table.removed(key, "trends are read from memory only; delete this line");
   }
-  table.reject_unknown();
-}
-
-void read_flag(TableReader table, std::string_view key, bool& target) {
-  table.flag(key, target);
-  table.reject_unknown();
-}
-
-void read_testing(TableReader table, Config& config) {
-  table.integer("patience", config.patience, 1, 100);
-  table.reject_unknown();
 }
 
 void read_operations(TableReader table, OperationPatterns& patterns) {
   std::vector<std::string> rows;
   table.texts("patterns", rows, OperationPatterns::kMax, OperationPatterns::fault_of);
   if (auto made = OperationPatterns::make(rows)) patterns = std::move(*made);
-  table.reject_unknown();
 }
 
 void read_incidents(TableReader table, Config& config) {
@@ -111,7 +90,6 @@ void read_incidents(TableReader table, Config& config) {
   table.seconds("keep_seconds", config.retention.age, 60, 86400.0 * 3650);
   table.integer("repeats_per_minute", config.correlator.repeats.per_minute, 0, 6000);
   table.integer("repeats_burst", config.correlator.repeats.burst, 1, 10000);
-  table.reject_unknown();
 }
 
 void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
@@ -123,7 +101,6 @@ void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
   table.integer("max_pods", kubernetes.max_pods, 1, PodTable::kMax);
   table.flag("post_events", kubernetes.post_events);
   table.flag("capture_opt_in", kubernetes.capture_opt_in);
-  table.reject_unknown();
 }
 
 void read_evidence_sinks(TableReader& table, SinksConfig& sinks) {
@@ -137,13 +114,11 @@ void read_evidence_sinks(TableReader& table, SinksConfig& sinks) {
   s3.text("profile", sinks.s3.profile);
   s3.text("ca_file", sinks.s3.ca_file);
   s3.seconds("timeout_seconds", sinks.s3.timeout, 1, 600);
-  s3.reject_unknown();
   TableReader pyroscope = table.table("pyroscope");
   pyroscope.text("url", sinks.pyroscope.url);
   pyroscope.text("headers_file", sinks.pyroscope.headers_file);
   pyroscope.text("ca_file", sinks.pyroscope.ca_file);
   pyroscope.flag("parca", sinks.pyroscope.is_parca);
-  pyroscope.reject_unknown();
 }
 
 void read_sinks(TableReader table, SinksConfig& sinks) {
@@ -161,24 +136,19 @@ void read_sinks(TableReader table, SinksConfig& sinks) {
   otlp.flag("profiles", sinks.otlp.has_profiles);
   otlp.flag("metrics", sinks.otlp.has_metrics);
   otlp.seconds("metrics_interval_seconds", sinks.otlp.metrics_interval, 0, 3600);
-  otlp.reject_unknown();
   TableReader webhook = table.table("webhook");
   webhook.text("url", sinks.webhook.url);
   webhook.text("headers_file", sinks.webhook.headers_file);
   webhook.text("ca_file", sinks.webhook.ca_file);
   webhook.flag("cloud_events", sinks.webhook.is_cloud_event);
   webhook.seconds("timeout_seconds", sinks.webhook.timeout, 0.1, 60);
-  webhook.reject_unknown();
   TableReader file = table.table("file");
   file.text("path", sinks.file.path);
   file.integer("max_bytes", sinks.file.max_bytes, 1 << 16, std::int64_t{1} << 40);
-  file.reject_unknown();
   read_evidence_sinks(table, sinks);
-  table.reject_unknown();
 }
 
-TableReading read_root(const toml::table& root, std::string_view file, Config& config) {
-  TableReading reading;
+void read_root(const toml::table& root, std::string_view file, Config& config, TableReading& reading) {
   TableReader table(&root, file, "", reading);
   table.text("data_dir", config.data_dir);
   table.text("metrics_listen", config.metrics_listen);
@@ -194,16 +164,14 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_triggers(table.table("triggers"), config.triggers);
   read_capture(table.table("capture"), config);
   read_trend(table.table("trend"), config.trend);
-  read_flag(table.table("analyses"), "enabled", config.is_analysing);
-  read_flag(table.table("growth"), "enabled", config.is_sampling_growth);
-  read_flag(table.table("metrics"), "processes", config.is_showing_processes);
+  table.table("analyses").flag("enabled", config.is_analysing);
+  table.table("growth").flag("enabled", config.is_sampling_growth);
+  table.table("metrics").flag("processes", config.is_showing_processes);
   read_operations(table.table("operations"), config.patterns);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   read_sinks(table.table("sinks"), config.sinks);
-  read_testing(table.table("testing"), config);
-  table.reject_unknown();
-  return reading;
+  table.table("testing").integer("patience", config.patience, 1, 100);
 }
 
 // Copies the values of keys that several parts need.
@@ -270,7 +238,7 @@ Result<std::vector<ConfigValue>> read_values(std::string_view toml_text, std::st
   TableReading reading;
   try {
     const toml::table root = toml::parse(toml_text, file_name);
-    reading = read_root(root, file_name, config);
+    read_root(root, file_name, config, reading);
   } catch (const toml::parse_error& e) {
     reading.error = Error{ErrorCode::kInvalid, position(e.source(), file_name) + ": " + printable(e.description())};
   }

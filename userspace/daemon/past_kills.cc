@@ -91,6 +91,7 @@ PastEvents PastEventMaker::make(std::vector<PastKill> kills) {
 void PastEventMaker::place_victims(std::vector<PastKill>& kills) {
   homes_.assign(kills.size(), {});
   for (std::size_t i = kills.size(); i-- > 0;) {
+    if (kills[i].home.empty() && kills[i].stored != nullptr) kills[i].home = kills[i].stored->home;
     if (!kills[i].home.empty()) place_victim(kills[i], homes_[i]);
   }
 }

@@ -44,7 +44,7 @@ struct PastEvents {
   std::vector<Event> places;    // cgroups that are gone, as their paths name them; applied before the kills
   std::vector<PastKill> kills;  // kills[i] is the event events[i]
   std::vector<OomKill> events;
-  std::vector<OomKill> unplaced;   // the rate-limited log has only a line without a cgroup; not counted yet
+  std::vector<OomKill> unplaced;   // a cgroup is in neither the rate-limited log nor an incident; not counted yet
   std::vector<Event> places_gone;  // applied after the kills
 };
 
@@ -52,6 +52,7 @@ struct PastEvents {
 //   - a path whose cgroup lives, and whose kill count is ahead by this kill, is that cgroup; the newest kills are the
 //     living one's, older ones were in a cgroup of the same name;
 //   - a kill whose stored incident has no name was counted, unless the living cgroup's count is still ahead by it;
+//   - of a kill whose incident is on disk, the incident knows the cgroup where the rate-limited log does not;
 //   - a cgroup that is gone gets an id of its own (kGone is set), and so do its parents that are gone too.
 class PastEventMaker {
  public:

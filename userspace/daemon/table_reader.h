@@ -34,12 +34,15 @@ struct TableReading {
   std::vector<ConfigValue> in_force;  // every key that was asked for, with the value it has now
 };
 
-// Reads the keys of one table, remembers which were asked for, and rejects the rest as unknown.
+// Reads the keys of one table, remembers which were asked for, and at its end rejects the rest as unknown.
 // The first problem wins; later calls do nothing, so a parser is a plain list of keys.
 class TableReader {
  public:
   TableReader(const toml::table* table, std::string_view file, std::string name, TableReading& reading)
       : table_(table), file_(file), name_(std::move(name)), reading_(reading) {}
+  ~TableReader() { reject_unknown(); }
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
 
   void text(std::string_view key, std::string& target) {
     if (const toml::node* node = take(key)) {
@@ -151,17 +154,6 @@ class TableReader {
     fail_at(node->source(), fmt::format("'{}' was removed: {}", printable(qualified(key)), hint));
   }
 
-  // Call last.
-  void reject_unknown() {
-    if (table_ == nullptr || reading_.error) return;
-    for (const auto& [key, node] : *table_) {
-      if (taken_.contains(std::string(key.str()))) continue;
-      return fail_at(key.source(),
-                     fmt::format("unknown key '{}'{}", printable(qualified(key.str())),
-                                 did_you_mean(key.str(), std::vector<std::string>(taken_.begin(), taken_.end()))));
-    }
-  }
-
  private:
   static constexpr std::array kFeatures = {"oom_kill",          "watermark",        "reclaim",
                                            "process_lifecycle", "cgroup_lifecycle", "heap_at_kill"};
@@ -239,6 +231,16 @@ class TableReader {
     if (value != nullptr && value->get() >= low && value->get() <= high) return value->get();
     wrong_type(node, key, fmt::format("an integer from {} to {}", low, high));
     return std::nullopt;
+  }
+
+  void reject_unknown() {
+    if (table_ == nullptr || reading_.error) return;
+    for (const auto& [key, node] : *table_) {
+      if (taken_.contains(std::string(key.str()))) continue;
+      return fail_at(key.source(),
+                     fmt::format("unknown key '{}'{}", printable(qualified(key.str())),
+                                 did_you_mean(key.str(), std::vector<std::string>(taken_.begin(), taken_.end()))));
+    }
   }
 
   void wrong_type(const toml::node& node, std::string_view key, std::string_view expected) {

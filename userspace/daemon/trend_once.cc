@@ -70,6 +70,7 @@ class Watch {
       why_not_ = std::string(to_string(read.failure.reason)) + ": " + read.failure.detail;
       return false;
     }
+    why_not_.clear();
     runtime_ = &runtime;
     process_ = read.process;
     trend_.add(*read.reading, {read.reading->as_of, ReadingOrigin::kRequest, false});

@@ -32,6 +32,7 @@ struct TrendFindings {
   LeakReport report;
   std::vector<NamedSite> suspects, likely;  // the first few of the report's
   std::vector<NamedSite> grown;             // what grew most from the first reading to the last; Go: none
+  std::string ended;                        // why no more readings could be taken; "" = all that were wanted
 };
 
 // A trend without a daemon, of the first selected process that can be read: its heap profile if it is a Go program that

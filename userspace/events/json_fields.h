@@ -82,12 +82,30 @@ enum class Form { kValue, kNull, kNothing };
 
 }  // namespace json_fields
 
-template <typename Format>
-class JsonWriter : public PassesOverBounds<JsonWriter<Format>> {
+// What a visitor that writes JSON, or counts what another one would write, does with members that are not plain values.
+template <typename Fields>
+class WritesMembers : public PassesOverBounds<Fields> {
  public:
-  using PassesOverBounds<JsonWriter>::operator();
-  using Json = nlohmann::ordered_json;  // in the order described
   static constexpr bool kIsReader = false;
+
+  // Members that are known all together or not at all; a reader finds them by `key`.
+  template <typename T, typename Body>
+  void group(const char* /*key*/, const std::optional<T>& values, const Body& body) {
+    if (values) body(*values);
+  }
+  // A value that follows from the others: written, not read.
+  template <typename Make>
+  void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
+    static_cast<Fields&>(*this)(name, make(), presence);
+  }
+  void check(bool, const char*, std::string_view) {}
+};
+
+template <typename Format>
+class JsonWriter : public WritesMembers<JsonWriter<Format>> {
+ public:
+  using WritesMembers<JsonWriter>::operator();
+  using Json = nlohmann::ordered_json;  // in the order described
 
   explicit JsonWriter(Json& object) : object_(object) { object_ = Json::object(); }
 
@@ -105,17 +123,6 @@ class JsonWriter : public PassesOverBounds<JsonWriter<Format>> {
       return json;
     });
   }
-  // Members that are known all together or not at all; a reader finds them by `key`.
-  template <typename T, typename Body>
-  void group(const char* /*key*/, const std::optional<T>& values, const Body& body) {
-    if (values) body(*values);
-  }
-  // A value that follows from the others: written, not read.
-  template <typename Make>
-  void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
-    (*this)(name, make(), presence);
-  }
-  void check(bool, const char*, std::string_view) {}
 
   template <typename T>
   [[nodiscard]] static Json json_of(const T& value) {

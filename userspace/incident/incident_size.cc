@@ -23,10 +23,9 @@ std::uint64_t text_bytes(std::string_view text) {
 }
 
 // Adds up what JsonWriter would write, indented by two. Numbers count as 10 digits, times as 30.
-class JsonSize : public PassesOverBounds<JsonSize> {
+class JsonSize : public WritesMembers<JsonSize> {
  public:
-  using PassesOverBounds<JsonSize>::operator();
-  static constexpr bool kIsReader = false;
+  using WritesMembers<JsonSize>::operator();
 
   JsonSize(std::uint64_t depth, std::uint64_t& bytes) : depth_(depth), bytes_(bytes) {}
 
@@ -39,15 +38,6 @@ class JsonSize : public PassesOverBounds<JsonSize> {
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool is_known = true) {
     if (begin(name, json_fields::form_of(presence, is_known))) add_object(body);
   }
-  template <typename T, typename Body>
-  void group(const char* /*key*/, const std::optional<T>& values, const Body& body) {
-    if (values) body(*values);
-  }
-  template <typename Make>
-  void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
-    (*this)(name, make(), presence);
-  }
-  void check(bool, const char*, std::string_view) {}
 
   template <typename T>
   void add(const T& value) {

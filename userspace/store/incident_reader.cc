@@ -119,7 +119,7 @@ Result<std::vector<std::string>> IncidentReader::names(const IncidentFilter& fil
   if (!entries && entries.error().code == ErrorCode::kNotFound) {
     const std::string data_dir(parent_path(root_));
     std::error_code ignored;
-    if (std::filesystem::exists(data_dir, ignored)) return std::vector<std::string>{};
+    if (std::filesystem::is_directory(data_dir, ignored)) return std::vector<std::string>{};
     return fail(ErrorCode::kNotFound, "no directory " + printable(data_dir) + ": no daemon has run with it here");
   }
   if (!entries) return entries;

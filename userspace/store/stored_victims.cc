@@ -38,10 +38,11 @@ std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, const
   if (!stored) return victims;
   for (const auto& [directory, incident] : *stored) {
     for (const IncidentVictim& victim : incident.victims) {
-      victims.push_back({victim.process.pid, incident.time, incident.cgroup_path, incident.container});
+      victims.push_back({victim.process.pid, incident.time, incident.cgroup_path, incident.container,
+                         victim.cgroup_path.empty() ? incident.cgroup_path : victim.cgroup_path});
     }
     const std::size_t nameless = incident.victims.empty() ? std::min(incident.victim_count, kMaxNameless) : 0;
-    victims.insert(victims.end(), nameless, {0, incident.time, incident.cgroup_path, incident.container});
+    victims.insert(victims.end(), nameless, {0, incident.time, incident.cgroup_path, incident.container, ""});
   }
   return victims;
 }

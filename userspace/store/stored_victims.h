@@ -17,6 +17,7 @@ struct StoredVictim {
   // The container that the incident is about, with its pod's names.
   std::string cgroup_path;
   ContainerIdentity container;
+  std::string home;       // the cgroup that the victim ran in, or the container's
   bool is_taken = false;  // one without a pid stands for one kill
 };
 

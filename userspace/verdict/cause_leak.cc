@@ -29,6 +29,17 @@ std::string site_text(const TrendSite& site) {
 // From the first usable reading to the kill.
 double observed_seconds(const Evidence& evidence) { return evidence.live.empty() ? 0 : evidence.live.front().seconds; }
 
+// The site that made most of the heap's gain; nullptr: none made half of it.
+const TrendSite* main_grower(const IncidentTrend& trend) {
+  const TrendSite* most = nullptr;
+  for (const TrendSite& site : trend.sites) {
+    const bool is_half =
+        live_gain(site.figures) >= live_gain(trend.whole) / 2 || held_gain(site.figures) >= held_gain(trend.whole) / 2;
+    if (is_half && (most == nullptr || held_gain(site.figures) > held_gain(most->figures))) most = &site;
+  }
+  return most;
+}
+
 // What the detector reports as a leak.
 struct Called {
   double gained = 0;  // live bytes
@@ -45,7 +56,8 @@ Called called_sites(const IncidentTrend& trend) {
   }
   if (called.why.empty() && trend.whole.judgement == "leak") {
     called.gained = live_gain(trend.whole);
-    called.why.emplace_back("no single call site is shown to leak");
+    const TrendSite* most = main_grower(trend);
+    called.why.push_back(most != nullptr ? "most of it: " + site_text(*most) : "no call site made half of that");
   }
   return called;
 }
@@ -196,17 +208,6 @@ void add_growing_name(const Evidence& evidence, Finding& leak) {
                                  bytes_text(static_cast<double>(site->figures.first_held_bytes)),
                                  bytes_text(static_cast<double>(site->figures.last_held_bytes)),
                                  site->figures.growth_share * 100, site->figures.readings));
-}
-
-// The site that made most of the heap's gain; nullptr: none made half of it.
-const TrendSite* main_grower(const IncidentTrend& trend) {
-  const TrendSite* most = nullptr;
-  for (const TrendSite& site : trend.sites) {
-    const bool is_half =
-        live_gain(site.figures) >= live_gain(trend.whole) / 2 || held_gain(site.figures) >= held_gain(trend.whole) / 2;
-    if (is_half && (most == nullptr || held_gain(site.figures) > held_gain(most->figures))) most = &site;
-  }
-  return most;
 }
 
 std::optional<Finding> few_collections(const Evidence& evidence, bool does_curve_rise) {

@@ -111,7 +111,7 @@ TEST_F(PastKillsTest, kills_before_the_living_cgroup_s_own_were_of_one_of_the_sa
 
 // The count rose and made an incident before that run heard who it was.
 TEST_F(PastKillsTest, a_kill_whose_stored_incident_has_no_name_is_counted_once) {
-  const StoredVictim nameless{0, {}, "/app", {}};
+  const StoredVictim nameless{0, {}, "/app", {}, ""};
   living_ = {{"/app", {5}}};
   missing_ = {{{5}, 0}};
   PastEvents past = events({logged(9, seconds(150), "/app")}, &nameless);
@@ -181,6 +181,19 @@ TEST_F(PastKillsTest, what_the_log_names_without_a_cgroup_waits_for_a_count) {
   EXPECT_THAT(past.events, IsEmpty());
   ASSERT_THAT(past.unplaced, SizeIs(1));
   EXPECT_TRUE(past.unplaced[0].unwatched.has_value());
+}
+
+// The daemon ended between the incident and the ledger, and the kernel logged too much to say where: it is no kill that
+// waits for a count, for then it would have a second incident.
+TEST_F(PastKillsTest, what_the_log_names_without_a_cgroup_is_placed_by_its_incident) {
+  const StoredVictim stored{9, {}, "/pod/app", {}, "/pod/app/worker"};
+  living_ = {{"/pod/app/worker", {5}}};
+  missing_ = {{{5}, 1}};
+  const PastEvents past = events({logged(9, seconds(150))}, &stored);
+  EXPECT_THAT(past.unplaced, IsEmpty());
+  ASSERT_THAT(past.events, SizeIs(1));
+  EXPECT_EQ(past.events[0].victim_cgroup, CgroupId{5});
+  EXPECT_EQ(past.kills[0].stored, &stored);
 }
 
 TEST_F(PastKillsTest, the_memory_that_the_kernel_printed_is_the_owner_s) {

@@ -56,6 +56,8 @@ TEST_F(StoredVictimsTest, a_victim_has_the_names_of_its_incident) {
   EXPECT_EQ(found->container.pod_namespace, "payments");
   EXPECT_EQ(found->container.pod_name, "cart-1");
   EXPECT_EQ(found->container.pod_uid, "1");
+  EXPECT_EQ(found->home,
+            named.victims.front().cgroup_path.empty() ? "/kubepods/pod1/c1" : named.victims.front().cgroup_path);
 }
 
 // Its count rose, and the run ended before it heard of the victim; the kernel's log names it to the next one.

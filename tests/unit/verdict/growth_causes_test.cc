@@ -349,6 +349,20 @@ TEST(GrowthCauses, growth_of_the_last_moments_that_the_detector_does_not_see_is_
   EXPECT_EQ(verdict_of(incident), "undersized");
 }
 
+// The detector calls the heap a leak and no single site: the reason names what most of the gain is, as the answer does.
+TEST(GrowthCauses, a_leak_of_the_whole_heap_names_the_site_that_made_most_of_it) {
+  Incident incident = go_leak(60, {10, 40, 80, 120, 150, 180}, site("not_called", 5, 150));
+  incident.trend->suspects = 0;
+  incident.trend->whole.judgement = "leak";
+  const auto why_has = [&](const char* words) {
+    const auto verdict = judge_incident(incident);
+    return verdict && std::ranges::any_of(verdict->why, [&](const std::string& why) { return why.starts_with(words); });
+  };
+  EXPECT_TRUE(why_has("most of it: main.keep /a.go:7: live 5.00 MiB to 150 MiB"));
+  incident.trend->sites = {site("not_called", 5, 9)};
+  EXPECT_TRUE(why_has("no call site made half of that"));
+}
+
 TEST(GrowthCauses, a_leak_below_an_ancestors_limit_is_told_beside_it) {
   Incident incident = go_leak(60, {10, 40, 80, 120, 150, 180}, site("leak", 5, 170));
   incident.scope = "ancestor";
