@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of flakes, tests/flakes.tsv: every test that failed in a run and passed when it was run alone.
+"""The ledger of flakes, tests/flakes.tsv: every test that failed in a run and passed when it was run alone. Of tests that judge
+chance (class `judged`, outcomes.py) the tally, tests/tally.tsv, instead: how many runs there were since the last mend, and passes.
 
 flakes.py import [LOG]        adds what this machine's runs saw ($OOMW_CACHE/flakes.tsv), or the closing lines of a run's LOG
 flakes.py mend NAME COMMIT    NAME was mended by COMMIT: its sights are counted anew from now on
@@ -19,8 +20,10 @@ import shutil
 import subprocess
 import sys
 
+import outcomes
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-LEDGER = os.path.join(HERE, "flakes.tsv")
+LEDGER, TALLY = os.path.join(HERE, "flakes.tsv"), os.path.join(HERE, "tally.tsv")
 FINDS = os.path.join(HERE, "fuzz/finds")  # inputs of open rows of class fuzz
 CACHE = os.environ.get("OOMW_CACHE", os.path.join(os.environ.get("HOME", "/root"), ".cache/oomwitness"))
 CACHE = os.environ.get("OOMW_NOTES", CACHE)  # where runs note what they saw, if not there: mutate.sh
@@ -56,6 +59,15 @@ class Row:
     sights: int
     state: str
     words: str
+
+
+@dataclasses.dataclass
+class Judged:
+    """A row of the tally."""
+    name: str
+    runs: int
+    passed: int
+    last: str  # time of the last run in it, or of the mend
 
 
 def cached_finds():
@@ -99,9 +111,21 @@ def read_ledger(path=LEDGER):
     return _read(path, Row)
 
 
+def read_tally(path=TALLY):
+    return _read(path, Judged)
+
+
 def write_ledger(rows, path=LEDGER):
+    _write(path, "name, class, first sight, last sight, sights since its last mend, state, last words", rows)
+
+
+def write_tally(rows, path=TALLY):
+    _write(path, "name, runs since its last mend, passed, last run", rows)
+
+
+def _write(path, columns, rows):
     with open(path + ".new", "w", encoding="utf-8") as f:
-        f.write("# name, class, first sight, last sight, sights since its last mend, state, last words: see flakes.py\n")
+        f.write(f"# {columns}: see flakes.py\n")
         f.writelines(_line_of(row) for row in sorted(rows, key=lambda row: row.name))
     os.replace(path + ".new", path)
 
@@ -121,7 +145,7 @@ def sights_of_log(text):
 def add(rows, sights):
     """The ledger with these sights; what it has already, by the time of its last one, is not added again."""
     known = {row.name: dataclasses.replace(row) for row in rows}
-    for sight in sorted(sights, key=lambda sight: sight.time):
+    for sight in sorted((sight for sight in sights if sight.kind != "judged"), key=lambda sight: sight.time):
         at = f"{sight.time} {sight.commit}"
         row = known.setdefault(sight.name, Row(sight.name, sight.kind, at, "", 0, "open", ""))
         if sight.time <= row.last.partition(" ")[0]:
@@ -130,6 +154,22 @@ def add(rows, sights):
         row.sights = 1 if row.state != "open" else row.sights + (not again)
         row.kind, row.last, row.state, row.words = sight.kind, at, "open", words_of(sight.words)
     return list(known.values())
+
+
+def add_judged(rows, sights):
+    """The tally with these sights; a run that is in it already, by the time of its last one, is not added again."""
+    known = {row.name: row for row in rows}
+    for sight in sorted((sight for sight in sights if sight.kind == "judged"), key=lambda sight: sight.time):
+        row = known.get(sight.name, Judged(sight.name, 0, 0, ""))
+        if sight.time > row.last:
+            known[sight.name] = Judged(sight.name, row.runs + sight.runs, row.passed + sight.runs - sight.failed, sight.time)
+    return list(known.values())
+
+
+def faults_of_tally(rows):
+    """Why this tally may not be committed."""
+    return [f"{row.name}: passed {row.passed} of {row.runs} since its last mend, which is no chance where {outcomes.PROMISE:.0%} are "
+            f"promised: mend it, then `flakes.py mend`" for row in rows if outcomes.is_broken(row.passed, row.runs)]
 
 
 def mend(rows, name, commit):
@@ -175,12 +215,15 @@ def main(argv):
             rows = add(read_ledger(), sights)
             import_finds(rows)
             write_ledger(rows)
+            write_tally(add_judged(read_tally(), sights))
+        case ["mend", name, _] if name in {row.name for row in read_tally()}:
+            write_tally([Judged(name, 0, 0, now()) if row.name == name else row for row in read_tally()])
         case ["mend", name, commit]:
             rows = mend(read_ledger(), name, commit)
             import_finds(rows)
             write_ledger(rows)
         case ["check"]:
-            found = faults(read_ledger())
+            found = faults(read_ledger()) + faults_of_tally(read_tally())
             print("\n".join(found))
             return 1 if found else 0
         case _:

@@ -9,15 +9,19 @@ plain.tsv with what no framework writes. Every failure has a class, which decide
   corpus     an input of a replayed corpus fails
   fuzz       a find of random fuzzing
   late       a wait ran out, a VM ended without a status, an emulated interpreter died
+  judged     a test that judges chance (a detector, a share, a latency) missed: it says `judged` of itself, and keeps a promise, PROMISE
   other      everything else
 """
 import dataclasses
 import glob
+import math
 import os
 import re
 import xml.etree.ElementTree as xml
 
-CLASSES = ("build", "crash", "sanitizer", "lost", "corpus", "fuzz", "other", "late")  # the worst first
+CLASSES = ("build", "crash", "sanitizer", "lost", "corpus", "fuzz", "other", "judged", "late")  # the worst first
+PROMISE = 0.95  # of a judged test: how often it passes at the least
+CHANCE = 0.001  # red where a test that keeps it would do so badly no more often
 MAX_LINES = 6  # of a failure, its last: the output above may be out of reach
 MAX_LINE = 200
 
@@ -34,6 +38,12 @@ class Result:
     name: str  # "STAGE: NAME", unique
     reason: str = ""
     kind: str = ""  # of a failure, one of CLASSES
+    is_judged: bool = False
+
+
+def is_broken(passed, runs):
+    """Of a judged test: so few passes have at most CHANCE where the promise is kept."""
+    return sum(math.comb(runs, k) * PROMISE**k * (1 - PROMISE)**(runs - k) for k in range(passed + 1)) <= CHANCE
 
 
 def worst(kinds):
@@ -64,11 +74,11 @@ def read_junit(path):
         name = case.get("name")
         if case.get("classname") not in (None, name, "e2e"):
             name = f"{case.get('classname')}.{name}"
-        outcome = outcome_of(case)
+        outcome, is_judged = outcome_of(case), case.get("judged") is not None
         if outcome == "fail":
-            yield Result(outcome, f"{stage}: {name}", failure_reason(case, ends.get(name)), class_of(case, ends.get(name)))
+            yield Result(outcome, f"{stage}: {name}", failure_reason(case, ends.get(name)), class_of(case, ends.get(name)), is_judged)
         else:
-            yield Result(outcome, f"{stage}: {name}", skip_reason(case) if outcome == "skip" else "")
+            yield Result(outcome, f"{stage}: {name}", skip_reason(case) if outcome == "skip" else "", "", is_judged)
 
 
 def read_plain(path):

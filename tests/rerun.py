@@ -8,6 +8,8 @@ rerun.py --name NAME [--times N] [--under-load]         hunts a flake: NAME as a
 
   build, crash, sanitizer, lost, corpus    red at the first sight, never run again
   late                                     flaky if one of two runs alone passes
+  judged                                   flaky once two runs alone have passed; red once so many misses cannot be chance, at three
+                                           of three or four
   other                                    flaky if both of two runs alone pass; in the rest, if one of two passes
   fuzz                                     red where the input passed before this change (fuzzing.py), else an open row
 More than MAX_NAMES failures are red at once: something is broken. Alone: nothing of ours runs beside it.
@@ -32,6 +34,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NEVER_AGAIN = {"build", "crash", "sanitizer", "lost", "corpus"}
 MAX_NAMES = 5
 RUNS_ALONE = 2
+MAX_JUDGED = 4
 # Folders of tests/ that tests/e2e/run.py runs.
 FOLDERS = ("e2e", "living", "cases", "peers", "web", "newcomer", "hostile", "deploy", "cluster")
 OWN_VM = ("cases", "languages")  # parts of tests/vm/suite.sh that have a VM of their own
@@ -65,8 +68,9 @@ def _judge_one(failure, run_alone, was_brought, needed):
         made.verdict = "red" if was_brought(failure) else "open"
         return made
     passed = 0
-    for left in range(RUNS_ALONE, 0, -1):
-        if passed + left < needed:
+    runs_alone, needed = (MAX_JUDGED, RUNS_ALONE) if failure.kind == "judged" else (RUNS_ALONE, needed)
+    for left in range(runs_alone, 0, -1):
+        if passed + left < needed or (failure.kind == "judged" and outcomes.is_broken(passed, made.runs)):
             break
         result, words = run_alone(failure.name)
         made.runs += 1
@@ -200,7 +204,8 @@ def wait_for_quiet(limit_s=60):
 
 
 def judge_run(results, until_s):
-    gate, rest = ([r for r in outcomes.read_folder(os.path.join(results, tier)) if r.outcome == "fail"] for tier in ("gate", "rest"))
+    all_of = {tier: outcomes.read_folder(os.path.join(results, tier)) for tier in ("gate", "rest")}
+    gate, rest = ([r for r in of if r.outcome == "fail"] for of in all_of.values())
     end = time.monotonic() + until_s
 
     def alone(name):
@@ -218,7 +223,8 @@ def judge_run(results, until_s):
     for path in glob.glob(os.path.join(results, "*", "*", "flaky.txt")):  # a stage's own
         with open(path, encoding="utf-8") as f:
             sights += flakes.sights_of_log(f.read())
-    flakes.record(sights)
+    passed = [flakes.sight(r.name, "judged", 0, 1, "") for of in all_of.values() for r in of if r.is_judged and r.outcome == "pass"]
+    flakes.record(sights + passed)
     with open(os.path.join(results, "flaky.txt"), "w", encoding="utf-8") as f:
         f.writelines(sight.line() + "\n" for sight in sights)
     return 0

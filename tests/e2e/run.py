@@ -24,11 +24,16 @@ MAX_WORDS = 1000  # of a failure's message
 GATE = os.path.join(os.path.dirname(HERE), "gate.tsv")
 
 
-def class_of(error):
-    """Of a failure (outcomes.py): what its exception says of itself (harness/wait.py), or that a wait ran out."""
-    if issubclass(error, (TimeoutError, subprocess.TimeoutExpired)):
-        return "late"
-    return getattr(error, "failure_class", "other")
+def class_of(error, test):
+    """Of a failure (outcomes.py): what its exception says of itself (harness/wait.py), that a wait ran out, or that a test that
+    judges chance missed."""
+    is_late = issubclass(error, (TimeoutError, subprocess.TimeoutExpired))
+    kind = "late" if is_late else getattr(error, "failure_class", "other")
+    return "judged" if kind in ("late", "other") and is_judged(test) else kind
+
+
+def is_judged(test):
+    return getattr(test, "judged", False)
 
 
 class Lines(unittest.TestResult):
@@ -63,7 +68,7 @@ class Lines(unittest.TestResult):
 
     def _fail(self, test, err):
         _, known, failure = self.printed.get(test, ("", "", None))
-        now = (class_of(err[0]), clean(" ".join(f"{err[0].__name__}: {err[1]}".split()))[:MAX_WORDS])
+        now = (class_of(err[0], test), clean(" ".join(f"{err[0].__name__}: {err[1]}".split()))[:MAX_WORDS])
         if failure is None or outcomes.worst([failure[0], now[0]]) != failure[0]:
             failure = now  # of several the worst, and of those the first
         self._note(test, "fail", known + self._exc_info_to_string(err, test), failure)
@@ -139,6 +144,8 @@ def write_junit(path, earlier, cases):
     suite.extend(earlier)
     for test, outcome, text, failure, seconds in cases:
         case = xml.SubElement(suite, "testcase", name=name_of(test), classname="e2e", time=f"{seconds:.3f}")
+        if is_judged(test):
+            case.set("judged", "yes")
         if outcome == "skip":
             xml.SubElement(case, "skipped", message=text)
         if outcome == "fail":

@@ -19,6 +19,8 @@ GROWTH = "[growth]\nenabled = true\n"
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class GrowthNative(E2eTest):
+    judged = True
+
     def profiles(self, recording, pid):
         lines = [line for line in fileio.read(recording).split("\n")[:-1] if '"type":"growth"' in line]
         return [event for event in map(json.loads, lines) if event["pid"] == pid]
@@ -96,6 +98,8 @@ class GrowthNative(E2eTest):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class Rust(E2eTest):
+    judged = True
+
     def test_the_function_that_a_rust_program_grew_by_is_named(self):
         witness = self.daemon(GROWTH)
         box = self.cgroup("rust", 48)

@@ -48,6 +48,8 @@ class Client:
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class SeedCase(E2eTest):
+    judged = True
+
     def assert_named(self, script, module, function, endpoint):
         witness = self.daemon(GROWTH)
         box = self.cgroup(script.split("_")[0], 96)
@@ -106,6 +108,8 @@ main()
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class Interpreters(E2eTest):
+    judged = True
+
     def test_function_is_named_whatever_the_version(self):
         """All at once: CPython 3.8 to 3.13, as many of them as are here."""
         pythons = tools.pythons(range(8, 14))

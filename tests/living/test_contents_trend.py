@@ -57,6 +57,8 @@ def python(*arguments):
 
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class ContentsTrends(E2eTest):
+    judged = True
+
     def services(self, commands):
         """{name: (its cgroup, the process)}, once each holds enough to be read."""
         boxes = {name: self.cgroup("contents-" + name, 2048) for name in commands}

@@ -6,7 +6,7 @@ import unittest
 from unittest import mock
 
 import flakes
-from flakes import Row, Sight
+from flakes import Judged, Row, Sight
 
 
 def sight(name="e2e: a", time="2026-11-28T10:00:00Z", commit="aaaaaaaa", kind="late"):
@@ -21,6 +21,7 @@ class Committed(unittest.TestCase):
     def test_ledger_of_this_tree_is_in_order(self):
         """A flake with three sights, or too many open rows, stop every change until one is mended."""
         self.assertEqual(flakes.faults(flakes.read_ledger()), [])
+        self.assertEqual(flakes.faults_of_tally(flakes.read_tally()), [])
 
 
 class Debt(unittest.TestCase):
@@ -40,6 +41,23 @@ class Debt(unittest.TestCase):
 
     def test_two_rows_of_one_name_are_a_fault(self):
         self.assertEqual(flakes.faults([row(), row()]), ["e2e: a: more than one row"])
+
+
+class Tally(unittest.TestCase):
+    def judged(self, failed, runs, time="2026-11-28T10:00:00Z"):
+        return Sight("living: t", "judged", time, "aaaaaaaa", failed, runs, "")
+
+    def test_runs_are_added_up_once_and_are_no_rows_of_the_ledger(self):
+        seen = [self.judged(0, 1), self.judged(1, 3, "2026-11-28T12:00:00Z")]
+        rows = flakes.add_judged(flakes.add_judged([], seen), seen)
+        self.assertEqual(rows, [Judged("living: t", 4, 3, "2026-11-28T12:00:00Z")])
+        self.assertEqual(flakes.add([], seen), [])
+
+    def test_so_few_passes_that_it_is_no_chance_are_a_fault(self):
+        self.assertEqual(flakes.faults_of_tally([Judged("a", 20, 15, "t"), Judged("b", 60, 51, "t"), Judged("c", 2, 0, "t")]), [])
+        faults = flakes.faults_of_tally([Judged("a", 20, 14, "t"), Judged("b", 60, 50, "t"), Judged("c", 3, 0, "t")])
+        self.assertEqual([fault.split(":")[0] for fault in faults], ["a", "b", "c"])
+        self.assertIn("passed 14 of 20 since its last mend", faults[0])
 
 
 class Import(unittest.TestCase):

@@ -55,9 +55,9 @@ class Tree(unittest.TestCase):
                                of_the_rest=[f.name for f in failures if of_the_rest])
         return {v.name: (v.verdict, v.kind, f"{v.failed} of {v.runs}") for v in verdicts}
 
-    def run_listed(self, of_the_rest=False, **tests):
+    def run_listed(self, of_the_rest=False, head="", **tests):
         """Once, as a stage does; then what becomes of the failures, without what all their names begin with."""
-        body = "".join(f"    def test_{name}(self): self.fail_as({', '.join(kinds)})\n" for name, kinds in tests.items())
+        body = head + "".join(f"    def test_{name}(self): self.fail_as({', '.join(kinds)})\n" for name, kinds in tests.items())
         self.put("tests/living/test_listed.py", _LISTED + body)
         subprocess.run([sys.executable, "-B", f"{self.tree}/tests/e2e/run.py", "--folder", f"{self.tree}/tests/living",
                         "--junit", f"{self.tree}/results/living.xml"], capture_output=True, check=False)
@@ -82,6 +82,15 @@ class Listed(Tree):
     def test_late_once_or_twice_is_flaky_and_thrice_is_red(self):
         self.assertEqual(self.run_listed(once=["NotInTime"], twice=["NotInTime"] * 2, ever=["TimeoutError"] * 9),
                          {"once": ("flaky", "late", "1 of 2"), "twice": ("flaky", "late", "2 of 3"), "ever": ("red", "late", "3 of 3")})
+
+    def test_what_judges_chance_is_red_only_where_so_many_misses_are_none(self):
+        miss = ["AssertionError"]
+        found = self.run_listed(True, "    judged = True\n", once=miss, late=["NotInTime"] * 2, ever=miss * 9,
+                                most=["ValueError", "None", "ValueError", "ValueError"], lost=["LostKill"], never=["None"])
+        self.assertEqual(found, {"once": ("flaky", "judged", "1 of 3"), "late": ("flaky", "judged", "2 of 4"), "ever": ("red", "judged", "3 of 3"),
+                                 "most": ("red", "judged", "3 of 4"), "lost": ("red", "lost", "1 of 1")})
+        judged = {r.name.rpartition("_")[2]: r.is_judged for r in outcomes.read_folder(f"{self.tree}/results")}
+        self.assertEqual(judged, dict.fromkeys([*found, "never"], True))
 
     def test_lost_kill_is_red_at_the_first_sight(self):
         self.assertEqual(self.run_listed(lost=["LostKill"]), {"lost": ("red", "lost", "1 of 1")})

@@ -24,10 +24,12 @@ class Kernel:
         self.kernel, self.folder = kernel, folder
         self.suite = xml.Element("testsuite", name=f"vm.{kernel}")
 
-    def add(self, name, outcome="pass", reason="", seconds="0", kind="other"):
+    def add(self, name, outcome="pass", reason="", seconds="0", kind="other", is_judged=False):
         """kind: of a failure (outcomes.py)."""
         full = f"vm.{self.kernel}.{name}" if name else f"vm.{self.kernel}"
         case = xml.SubElement(self.suite, "testcase", name=full, classname=full, time=seconds)
+        if is_judged:
+            case.set("judged", "yes")
         if outcome == "fail":
             xml.SubElement(case, "failure", message=reason, type=kind)
         elif outcome == "skip":
@@ -69,7 +71,8 @@ class Kernel:
         outcome = outcomes.outcome_of(case)
         told = next((part for part in case if part.tag in ("failure", "skipped")), None)
         reason = " ".join((told.get("message") or told.text or "").split()) if told is not None else ""
-        self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"), outcomes.class_of(case) if outcome == "fail" else "")
+        self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"), outcomes.class_of(case) if outcome == "fail" else "",
+                 case.get("judged") is not None)
 
     def write(self, path):
         self.suite.set("tests", str(len(self.suite)))

@@ -52,6 +52,7 @@ class E2eTest(unittest.TestCase):
 
     loses_incidents = False  # a test whose disk is gone on purpose
     alone = False  # nothing may run beside its class: run.py
+    judged = False  # it judges chance, a detector, a share, a latency: one miss is none (outcomes.py)
     long = False  # its class takes half a minute or more: begun first
     patience = 5  # of the daemon (with_patience); 1 where the test is about what it gives up
 
