@@ -20,7 +20,7 @@ rest=(matrix e2e-rest hostile-rest living cases peers web newcomer cluster vm la
 on_demand=(cluster-vm bench) # minutes of two emulated CPUs; bars that need a quiet machine
 # Seconds that a stage of the rest may need on 2 cores with nothing cached.
 declare -A needs=([matrix]=400 [e2e-rest]=1500 [hostile-rest]=300 [living]=500 [cases]=700 [peers]=600 [web]=200 [newcomer]=250 [cluster]=1000
-  [vm]=1000 [languages]=1500 [systemd]=500 [fuzz]=800 [asan]=800 [tsan]=800 [alone]=1800)
+  [vm]=1000 [languages]=900 [systemd]=500 [fuzz]=800 [asan]=800 [tsan]=800 [alone]=1800)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 rerun_seconds=300 # after that, for failures that are run again
