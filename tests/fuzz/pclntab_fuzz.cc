@@ -39,7 +39,7 @@ void fuzz_text(std::string_view input) {
   const auto file = executable_with(std::as_bytes(std::span(input.substr(0, kMaxTable))));
   const oomw::SpanSource source(file);
   oomw::CachedReader reader(source, 64U << 20, 4096);
-  const auto elf = ElfFile::open(reader);
+  const auto elf = oomw::elf::File::open(reader);
   if (!elf.has_value()) __builtin_trap();  // it is ours and sound
   const auto table = Pclntab::parse(*elf, kAddress + kTableAt, input.size());
   if (!table.has_value()) return;

@@ -6,17 +6,18 @@
 #include <span>
 #include <string_view>
 
+#include "elf/cfi_program.h"
+#include "elf/eh_frame.h"
+#include "elf/symbol_table.h"
 #include "fuzz/cost_oracle.h"
-#include "growth/cfi_program.h"
 #include "growth/code_names.h"
-#include "growth/eh_frame.h"
 #include "growth/growth_wire.h"
 #include "growth/perf_map.h"
-#include "growth/symbol_table.h"
 
 namespace {
 
 using namespace oomw;
+using namespace oomw::elf;
 using namespace oomw::growth;
 
 // A packed symbol table may be 8 MiB unpacked, and unpacking may take 24 MiB.
@@ -25,11 +26,11 @@ constexpr fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per_byte 
 void look_up(std::span<const std::byte> bytes) {
   const SpanSource source(bytes);
   CachedReader reader(source, 64u << 20, 8u << 10);
-  const auto file = go::ElfFile::open(reader);
+  const auto file = elf::File::open(reader);
   if (!file) return;
   const EhFrame frames(*file);
   const SymbolTable symbols(*file);
-  for (const go::Segment& segment : file->segments()) {
+  for (const elf::Segment& segment : file->segments()) {
     for (const std::uint64_t at : {segment.address, segment.address + segment.file_size / 2}) {
       const auto row = frames.row(at);
       OOMW_CHECK(!row.has_value() || row->function <= at);

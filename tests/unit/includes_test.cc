@@ -44,15 +44,17 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["facts"] = {"base", "events", "pprof"};
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
+    map["elf"] = {"base", "memory"};
     map["runtimes"] = {"base", "events", "pprof"};
-    map["runtimes/go"] = {"base", "events", "memory", "pprof", "reader", "runtimes"};
-    map["runtimes/go/retention"] = {"base", "events", "memory", "runtimes/go"};
+    map["runtimes/go"] = {"base", "elf", "events", "memory", "pprof", "reader", "runtimes"};
+    map["runtimes/go/retention"] = {"base", "elf", "events", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
-    map["runtimes/jvm"] = {"base", "events", "memory", "runtimes", "runtimes/go"};
-    map["runtimes/v8"] = {"base", "memory", "runtimes", "runtimes/go", "runtimes/native"};
+    map["runtimes/jvm"] = {"base", "elf", "events", "memory", "runtimes"};
+    map["runtimes/v8"] = {"base", "elf", "memory", "runtimes", "runtimes/native"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
-    map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go", "runtimes/jvm", "runtimes/v8"};
+    map["growth"] = {"base",   "elf",         "events",       "kernel",     "memory",
+                     "reader", "runtimes/go", "runtimes/jvm", "runtimes/v8"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
     map["analyses"] = {"base",

@@ -178,7 +178,7 @@ Result<Holders> search(const AnalysisSubject& subject, const go::retention::Subj
 
 bool is_go_program(const AnalysisSubject& subject) {
   CachedReader reader(subject.executable, 4u << 20, 16u << 10);
-  const auto elf = go::ElfFile::open(reader);
+  const auto elf = elf::File::open(reader);
   if (!elf) return false;
   return std::ranges::any_of(std::to_array({".gopclntab", ".go.buildinfo", ".data.rel.ro.gopclntab"}),
                              [&](const char* name) { return elf->find_section(name) != nullptr; });

@@ -43,10 +43,10 @@ std::optional<FileIdentity> identity_of(int file) {
 Result<std::unique_ptr<CodeFile>> CodeFile::parse(int file) {
   std::unique_ptr<CodeFile> code(new CodeFile());
   code->open(file);
-  ASSIGN_OR_RETURN(code->elf_, go::ElfFile::open(code->reader_));
-  if (code->elf_->machine() != go::Machine::kAmd64) return fail(ErrorCode::kUnsupported, "not x86-64");
+  ASSIGN_OR_RETURN(code->elf_, elf::File::open(code->reader_));
+  if (code->elf_->machine() != elf::Machine::kAmd64) return fail(ErrorCode::kUnsupported, "not x86-64");
   code->frames_.emplace(*code->elf_);
-  code->build_id_ = go::gnu_build_id(*code->elf_);
+  code->build_id_ = elf::gnu_build_id(*code->elf_);
   return code;
 }
 
@@ -58,14 +58,14 @@ void CodeFile::close() {
 }
 
 std::optional<std::uint64_t> CodeFile::address_of(std::uint64_t file_offset) const {
-  for (const go::Segment& segment : elf_->segments()) {
+  for (const elf::Segment& segment : elf_->segments()) {
     if ((segment.flags & PF_X) == 0 || file_offset < segment.offset) continue;
     if (file_offset - segment.offset < segment.file_size) return segment.address + (file_offset - segment.offset);
   }
   return std::nullopt;
 }
 
-const CfiRow* CodeFile::row(std::uint64_t address) {
+const elf::CfiRow* CodeFile::row(std::uint64_t address) {
   const auto known = rows_.find(address);
   if (known != rows_.end()) return known->second ? &*known->second : nullptr;
   if (rows_.size() >= kMaxRows) return nullptr;
@@ -101,16 +101,16 @@ go::Symbolizer* CodeFile::go_table() {
 
 // A Go function keeps no register for its caller, and the frame pointer is not needed to go on. Where the stack was
 // switched the row has no rule for the return address: there is no way on.
-std::optional<CfiRow> CodeFile::go_row(std::uint64_t address) {
+std::optional<elf::CfiRow> CodeFile::go_row(std::uint64_t address) {
   const auto place = go_table() != nullptr ? go_table()->stack_place(address) : std::nullopt;
   if (!place) return std::nullopt;
-  CfiRow row;
-  row.cfa_register = kSp;
+  elf::CfiRow row;
+  row.cfa_register = elf::kSp;
   row.cfa_offset = std::int64_t{place->bytes} + 8;
   if (place->is_outermost) {
-    row.rules[kIp].kind = RuleKind::kUndefined;
+    row.rules[elf::kIp].kind = elf::RuleKind::kUndefined;
   } else if (!place->is_on_other_stack) {
-    row.rules[kIp] = {RuleKind::kOffset, 0, -8};
+    row.rules[elf::kIp] = {elf::RuleKind::kOffset, 0, -8};
   }
   row.function = place->function.begin;
   row.function_bytes = place->function.size();
@@ -157,7 +157,7 @@ bool CodeFile::is_python_evaluation(std::uint64_t function) {
   if (function == 0 || jumps_ > kMaxJumps || python().version == 0) return false;
   const auto part = frames_->row(function);
   if (!part) return false;
-  const go::AddressRange own{function, function + part->function_bytes};
+  const elf::AddressRange own{function, function + part->function_bytes};
   jumps_ += std::min(own.size(), kMaxJumpingCode) / 1024;  // a scan costs, too
   for (const std::uint64_t target : jumps_out_of(*elf_, own)) {
     if (++jumps_ > kMaxJumps) return false;
@@ -165,7 +165,7 @@ bool CodeFile::is_python_evaluation(std::uint64_t function) {
     if (!symbol || symbol->name != kPythonEvaluation || target == symbol->begin) continue;
     const auto whole = frames_->row(target);
     if (!whole || whole->function != symbol->begin) return false;
-    const go::AddressRange other{symbol->begin, symbol->begin + whole->function_bytes};
+    const elf::AddressRange other{symbol->begin, symbol->begin + whole->function_bytes};
     return std::ranges::any_of(jumps_out_of(*elf_, other), [&](std::uint64_t back) { return own.contains(back); });
   }
   return false;
@@ -190,7 +190,7 @@ std::uint64_t CodeFile::own_bytes() const {
   constexpr std::uint64_t kReader = CachedReader::kBlocks * (8u << 10);
   const std::uint64_t go = go_ && *go_ != nullptr ? (*go_)->own_bytes() + go_lines_.size() * kGoLineBytes : 0;
   return kReader + frames_->own_bytes() + (symbols_ ? symbols_->own_bytes() : 0) +
-         rows_.size() * (sizeof(CfiRow) + 64) + names_.size() * 160 + go + texts_.size() * 256;
+         rows_.size() * (sizeof(elf::CfiRow) + 64) + names_.size() * 160 + go + texts_.size() * 256;
 }
 
 CodeFile* CodeFiles::get(int file) {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "growth/eh_frame.h"
+#include "elf/eh_frame.h"
+#include "elf/elf_file.h"
+#include "elf/symbol_table.h"
 #include "growth/python_symbols.h"
-#include "growth/symbol_table.h"
 #include "memory/byte_source.h"
 #include "memory/process_image.h"
-#include "runtimes/go/elf_file.h"
 #include "runtimes/go/symbolizer.h"
 #include "runtimes/jvm/libjvm.h"
 #include "runtimes/v8/constants.h"
@@ -50,7 +50,7 @@ class CodeFile {
   // The link-time address of a byte of the file that is code.
   [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
   // Null: no unwinding entry has it, and Go's function table does not.
-  [[nodiscard]] const CfiRow* row(std::uint64_t address);
+  [[nodiscard]] const elf::CfiRow* row(std::uint64_t address);
   [[nodiscard]] bool has_tables() const { return !frames_->is_empty(); }
   // Whether the instruction before this address is a call.
   [[nodiscard]] bool follows_call(std::uint64_t address) const;
@@ -69,7 +69,7 @@ class CodeFile {
   // Of a program with V8; null: none, or one that does not describe itself.
   [[nodiscard]] const v8::Constants* v8();
   // What is loaded from it: link-time addresses.
-  [[nodiscard]] const std::vector<go::Segment>& segments() const { return elf_->segments(); }
+  [[nodiscard]] const std::vector<elf::Segment>& segments() const { return elf_->segments(); }
   // Open while a batch is worked on.
   [[nodiscard]] int file() const { return source_.file; }
   [[nodiscard]] std::uint64_t own_bytes() const;
@@ -87,19 +87,19 @@ class CodeFile {
   // Of a function that no symbol names: whether it is a part of Python's evaluation loop.
   [[nodiscard]] bool is_python_evaluation(std::uint64_t function);
   [[nodiscard]] go::Symbolizer* go_table();
-  [[nodiscard]] std::optional<CfiRow> go_row(std::uint64_t address);
+  [[nodiscard]] std::optional<elf::CfiRow> go_row(std::uint64_t address);
 
   Source source_;
   CachedReader reader_;
-  std::optional<go::ElfFile> elf_;
-  std::optional<EhFrame> frames_;
+  std::optional<elf::File> elf_;
+  std::optional<elf::EhFrame> frames_;
   std::string build_id_;
-  std::optional<SymbolTable> symbols_;                 // when the first name is asked for
+  std::optional<elf::SymbolTable> symbols_;            // when the first name is asked for
   std::optional<PythonSymbols> python_;                // when it is asked for
   std::optional<jvm::VmSymbols> java_;                 // when it is asked for
   std::optional<std::unique_ptr<v8::Constants>> v8_;   // when they are asked for; null: none
   std::optional<std::unique_ptr<go::Symbolizer>> go_;  // when an address has no unwinding entry; null: no Go program
-  std::unordered_map<std::uint64_t, std::optional<CfiRow>> rows_;
+  std::unordered_map<std::uint64_t, std::optional<elf::CfiRow>> rows_;
   std::unordered_map<std::uint64_t, std::string> names_;
   std::unordered_map<std::uint64_t, std::vector<GoLine>> go_lines_;
   std::unordered_map<std::uint64_t, std::vector<std::string>> texts_;

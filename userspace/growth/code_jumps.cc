@@ -18,7 +18,7 @@ bool is_jump(std::uint8_t before, std::uint8_t last) {
 
 }  // namespace
 
-std::vector<std::uint64_t> jumps_out_of(const go::ElfFile& file, go::AddressRange code) {
+std::vector<std::uint64_t> jumps_out_of(const elf::File& file, elf::AddressRange code) {
   std::vector<std::uint64_t> targets;
   std::vector<std::uint8_t> bytes(std::min(code.size(), kMaxJumpingCode));
   if (!file.read_at(code.begin, std::as_writable_bytes(std::span(bytes)))) return targets;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::growth {
 
@@ -13,6 +13,6 @@ inline constexpr std::uint64_t kMaxJumpingCode = 256u << 10;  // bytes
 // Where jumps lead to that leave a piece of code, by link-time addresses, each once: jumps with an offset of four
 // bytes, and whatever looks like one. Parts of one function jump into the middle of each other, which functions do not.
 // Bounded.
-[[nodiscard]] std::vector<std::uint64_t> jumps_out_of(const go::ElfFile& file, go::AddressRange code);
+[[nodiscard]] std::vector<std::uint64_t> jumps_out_of(const elf::File& file, elf::AddressRange code);
 
 }  // namespace oomw::growth

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxAddresses = 256;                       // of one function
 constexpr std::size_t kLeast = 6, kMostShown = 48, kMost = 160;  // characters; shorter ones are in every program
 
-bool is_constant(const go::Section& section) {
+bool is_constant(const elf::Section& section) {
   return section.has_file_bytes() && (section.flags & SHF_ALLOC) != 0 &&
          (section.flags & (SHF_WRITE | SHF_EXECINSTR)) == 0 && section.name.starts_with(".rodata");
 }
@@ -43,8 +43,8 @@ bool is_of_library(std::string_view text) {
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return text.starts_with(start); });
 }
 
-std::optional<std::string> text_at(const go::ElfFile& file, std::uint64_t address) {
-  const auto section = std::ranges::find_if(file.sections(), [&](const go::Section& one) {
+std::optional<std::string> text_at(const elf::File& file, std::uint64_t address) {
+  const auto section = std::ranges::find_if(file.sections(), [&](const elf::Section& one) {
     return is_constant(one) && one.addresses().contains(address) && one.address < address;
   });
   if (section == file.sections().end()) return std::nullopt;
@@ -72,7 +72,7 @@ std::string shown(std::string text) {
 
 }  // namespace
 
-std::vector<std::string> texts_used_by(const go::ElfFile& file, go::AddressRange code) {
+std::vector<std::string> texts_used_by(const elf::File& file, elf::AddressRange code) {
   std::vector<std::uint8_t> bytes(std::min(code.size(), kMaxCodeWithTexts));
   if (!file.read_at(code.begin, std::as_writable_bytes(std::span(bytes)))) return {};
   std::vector<std::string> texts;

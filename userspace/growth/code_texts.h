@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::growth {
 
@@ -17,6 +17,6 @@ inline constexpr std::size_t kMaxTexts = 2;
 // no symbol names it. Messages of the C++ library's own templates are left out. Whatever looks like an instruction that
 // takes an address is taken as one: a text counts if a NUL stands before and behind it in data that is only read.
 // Printable, bounded.
-[[nodiscard]] std::vector<std::string> texts_used_by(const go::ElfFile& file, go::AddressRange code);
+[[nodiscard]] std::vector<std::string> texts_used_by(const elf::File& file, elf::AddressRange code);
 
 }  // namespace oomw::growth

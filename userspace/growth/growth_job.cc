@@ -183,9 +183,9 @@ std::vector<NativeStack> unwind_all(const std::vector<Sample>& samples, const Co
       stacks.emplace_back();
       continue;
     }
-    Registers registers;
-    std::copy_n(sample.head.registers, kRegisters, registers.begin());
-    const StackCopy copy{registers[kSp], sample.stack, (sample.head.flags & OOMW_GROWTH_STACK_CUT) != 0};
+    elf::Registers registers;
+    std::copy_n(sample.head.registers, elf::kRegisters, registers.begin());
+    const elf::StackCopy copy{registers[elf::kSp], sample.stack, (sample.head.flags & OOMW_GROWTH_STACK_CUT) != 0};
     stacks.push_back(Unwinder(map, copy, run_time).unwind(registers));
   }
   return stacks;

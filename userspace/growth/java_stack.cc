@@ -14,18 +14,19 @@ constexpr std::uint64_t kSenderSp = 8, kMethod = 24;
 constexpr std::size_t kMaxMethodName = 200;
 
 // frame_bytes: with the return address, and the caller's frame pointer below it.
-std::optional<Registers> caller_by_size(const Registers& registers, const StackCopy& stack, std::uint64_t frame_bytes) {
-  const std::uint64_t end = registers[kSp] + frame_bytes;
+std::optional<elf::Registers> caller_by_size(const elf::Registers& registers, const elf::StackCopy& stack,
+                                             std::uint64_t frame_bytes) {
+  const std::uint64_t end = registers[elf::kSp] + frame_bytes;
   const auto caller_ip = stack.word(end - 8);
   if (!caller_ip) return std::nullopt;
-  Registers caller = registers;
+  elf::Registers caller = registers;
   if (frame_bytes >= 16) {
     const auto caller_bp = stack.word(end - 16);
     if (!caller_bp) return std::nullopt;
-    caller[kBp] = *caller_bp;
+    caller[elf::kBp] = *caller_bp;
   }
-  caller[kIp] = *caller_ip;
-  caller[kSp] = end;
+  caller[elf::kIp] = *caller_ip;
+  caller[elf::kSp] = end;
   return caller;
 }
 
@@ -50,7 +51,7 @@ JavaImage find_java(const std::vector<CodeRange>& code, std::vector<MappedBytes>
     if (image.symbols.empty() || !address) return {};
     const std::uint64_t bias = range.begin - *address;
     for (auto& [name, symbol] : image.symbols) symbol += bias;
-    for (const go::Segment& segment : range.file->segments()) {
+    for (const elf::Segment& segment : range.file->segments()) {
       const std::uint64_t begin = segment.address + bias;
       image.files.push_back({begin, begin + segment.file_size, segment.offset, range.file->file()});
     }
@@ -103,20 +104,21 @@ const jvm::CodeBlob* JavaStack::blob_at(std::uint64_t pc) {
   return blob.span.contains(pc) ? &blob : nullptr;
 }
 
-std::optional<RunTimeCode::Step> JavaStack::step(const Registers& registers, bool is_exact, const StackCopy& stack) {
-  const std::uint64_t pc = registers[kIp] - (is_exact ? 0 : 1);
+std::optional<RunTimeCode::Step> JavaStack::step(const elf::Registers& registers, bool is_exact,
+                                                 const elf::StackCopy& stack) {
+  const std::uint64_t pc = registers[elf::kIp] - (is_exact ? 0 : 1);
   if (!jvm_ || !known_.code->cache().contains(pc)) return std::nullopt;
   if (known_.code->interpreter().contains(pc)) {
     auto caller = caller_by_frame_pointer(registers, stack);
-    const auto method = stack.word(registers[kBp] - kMethod), sp = stack.word(registers[kBp] - kSenderSp);
+    const auto method = stack.word(registers[elf::kBp] - kMethod), sp = stack.word(registers[elf::kBp] - kSenderSp);
     if (!caller) return std::nullopt;
     // Compiled callers have their frame from there: what was pushed for the interpreter lies between.
-    if (sp && *sp >= (*caller)[kSp] && *sp < stack.end()) (*caller)[kSp] = *sp;
+    if (sp && *sp >= (*caller)[elf::kSp] && *sp < stack.end()) (*caller)[elf::kSp] = *sp;
     return Step{*caller, method.value_or(0)};
   }
   const jvm::CodeBlob* blob = blob_at(pc);
   if (blob == nullptr) return std::nullopt;
-  std::optional<Registers> caller;
+  std::optional<elf::Registers> caller;
   if (blob->frame_bytes == 0) {
     caller = caller_by_frame_pointer(registers, stack);
   } else if (is_exact && pc < blob->ready) {

@@ -66,7 +66,8 @@ class JavaStack final : public RunTimeCode {
   // symbols: addresses in the process. own: its memory without the files; it is gone if that has not even the symbols.
   JavaStack(KnownJava& known, const jvm::VmSymbols& symbols, const ByteSource& memory, const ByteSource& own);
 
-  [[nodiscard]] std::optional<Step> step(const Registers& registers, bool is_exact, const StackCopy& stack) override;
+  [[nodiscard]] std::optional<Step> step(const elf::Registers& registers, bool is_exact,
+                                         const elf::StackCopy& stack) override;
   // "org.acme.Shop.put()", "[java]" for one whose name cannot be read
   [[nodiscard]] std::vector<GrowthFrame> frames_at(std::uint64_t pc, bool is_exact, std::uint64_t method) override;
 

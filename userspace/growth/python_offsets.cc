@@ -95,7 +95,7 @@ constexpr DebugWords kWords313 = {71, 5, 8, 9, 18, 21, 23, 24, 29, 30, 31, 35, 3
 constexpr DebugWords kWords314 = {81, 5, 8, 9, 19, 24, 26, 27, 32, 33, 34, 40, 42, 43, 44, 48, 51, 57, 76, 78, 79, 80};
 constexpr std::uint64_t kMostOffset = 1u << 20;
 
-std::optional<PythonOffsets> own_offsets(std::uint32_t version, const DebugWords& places, const go::ElfFile& file,
+std::optional<PythonOffsets> own_offsets(std::uint32_t version, const DebugWords& places, const elf::File& file,
                                          std::uint64_t runtime) {
   std::array<std::uint64_t, kMaxDebugWords> words{};
   const auto said = std::span(words).first(places.count);
@@ -131,7 +131,7 @@ std::optional<PythonOffsets> own_offsets(std::uint32_t version, const DebugWords
 
 }  // namespace
 
-std::optional<PythonOffsets> python_offsets(std::uint32_t version, const go::ElfFile& file, std::uint64_t runtime) {
+std::optional<PythonOffsets> python_offsets(std::uint32_t version, const elf::File& file, std::uint64_t runtime) {
   switch (runtime == 0 ? 0 : version) {
     case 0x0308:
       return kPython38;

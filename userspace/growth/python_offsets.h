@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::growth {
 
@@ -35,7 +35,7 @@ struct PythonOffsets {
 
 // version: 0x030b for 3.11. From 3.13 on they are what the file itself says of them, at _PyRuntime's link-time address.
 // Nothing: not known, or a build without the lock (its objects differ).
-[[nodiscard]] std::optional<PythonOffsets> python_offsets(std::uint32_t version, const go::ElfFile& file,
+[[nodiscard]] std::optional<PythonOffsets> python_offsets(std::uint32_t version, const elf::File& file,
                                                           std::uint64_t runtime);
 
 }  // namespace oomw::growth

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "growth/symbol_table.h"
+#include "elf/symbol_table.h"
 
 namespace oomw::growth {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::uint64_t kPointerBytes = 8, kHeadBytes = 16, kLeastType = 400, kM
 constexpr std::array<std::pair<std::string_view, std::uint32_t>, 3> kFirstIn = {
     {{"PyPickleBuffer_Type", 0x0308}, {"Py_GenericAliasType", 0x0309}, {"PyExc_EncodingWarning", 0x030a}}};
 
-void keep(const std::string& name, std::uint64_t address, const go::ElfFile& file, PythonSymbols& found) {
+void keep(const std::string& name, std::uint64_t address, const elf::File& file, PythonSymbols& found) {
   if (name == "_PyRuntime") found.runtime = address;
   if (name == "PyCode_Type") found.code_type = address;
   if (name == "PyUnicode_Type") found.text_type = address;
@@ -43,13 +43,13 @@ bool may_be_one(const Elf64_Sym& symbol) {
   return ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF && has_size;
 }
 
-void read_symbols(const go::ElfFile& file, const go::Section& section, PythonSymbols& found) {
+void read_symbols(const elf::File& file, const elf::Section& section, PythonSymbols& found) {
   const std::uint64_t names = file.sections()[section.link].offset;
   const std::uint64_t count = std::min(section.size / sizeof(Elf64_Sym), kMaxSymbols);
   int looked_at = 0;
   std::vector<Elf64_Sym> chunk;
-  for (std::uint64_t i = 0; i < count; i += kSymbolChunk) {
-    chunk.resize(std::min<std::uint64_t>(kSymbolChunk, count - i));
+  for (std::uint64_t i = 0; i < count; i += elf::kSymbolChunk) {
+    chunk.resize(std::min<std::uint64_t>(elf::kSymbolChunk, count - i));
     if (!file.reader().read(section.offset + i * sizeof(Elf64_Sym), std::as_writable_bytes(std::span(chunk)))) break;
     for (const Elf64_Sym& symbol : chunk) {
       if (!may_be_one(symbol) || ++looked_at > kMaxNames) continue;
@@ -60,9 +60,9 @@ void read_symbols(const go::ElfFile& file, const go::Section& section, PythonSym
 
 }  // namespace
 
-PythonSymbols find_python_symbols(const go::ElfFile& file) {
+PythonSymbols find_python_symbols(const elf::File& file) {
   PythonSymbols found;
-  const go::Section* section = file.find_section(".dynsym");
+  const elf::Section* section = file.find_section(".dynsym");
   if (section == nullptr || !section->has_file_bytes() || section->link >= file.sections().size()) return found;
   read_symbols(file, *section, found);
   const bool is_python = found.code_type != 0 && found.text_type != 0 && found.bytes_type != 0;

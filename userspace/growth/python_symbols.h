@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "elf/elf_file.h"
 #include "growth/python_offsets.h"
-#include "runtimes/go/elf_file.h"
 
 namespace oomw::growth {
 
@@ -24,6 +24,6 @@ struct PythonSymbols {
 };
 
 // Of a program or libpython, stripped too. Bounded.
-[[nodiscard]] PythonSymbols find_python_symbols(const go::ElfFile& file);
+[[nodiscard]] PythonSymbols find_python_symbols(const elf::File& file);
 
 }  // namespace oomw::growth

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elf/cfi_row.h"
 #include "events/growth_profile.h"
-#include "growth/cfi_row.h"
 
 namespace oomw::growth {
 
@@ -14,18 +14,20 @@ namespace oomw::growth {
 class RunTimeCode {
  public:
   struct Step {
-    Registers caller{};
+    elf::Registers caller{};
     std::uint64_t method = 0;  // what runs there as the runtime calls it; 0: the instruction tells
   };
   virtual ~RunTimeCode() = default;
   // The caller of an instruction. is_exact: it was interrupted, and is not a return address. Nothing: not its code, or
   // the copied stack does not have the caller.
-  [[nodiscard]] virtual std::optional<Step> step(const Registers& registers, bool is_exact, const StackCopy& stack) = 0;
+  [[nodiscard]] virtual std::optional<Step> step(const elf::Registers& registers, bool is_exact,
+                                                 const elf::StackCopy& stack) = 0;
   // The functions there, innermost first; none: not known. method: of the step from there.
   [[nodiscard]] virtual std::vector<GrowthFrame> frames_at(std::uint64_t pc, bool is_exact, std::uint64_t method) = 0;
 };
 
 // By the frame pointer: for code that keeps one.
-[[nodiscard]] std::optional<Registers> caller_by_frame_pointer(const Registers& registers, const StackCopy& stack);
+[[nodiscard]] std::optional<elf::Registers> caller_by_frame_pointer(const elf::Registers& registers,
+                                                                    const elf::StackCopy& stack);
 
 }  // namespace oomw::growth

@@ -27,21 +27,21 @@ const CodeRange* CodeMap::at(std::uint64_t address) const {
   return address < range.end ? &range : nullptr;
 }
 
-std::optional<Registers> caller_by_frame_pointer(const Registers& registers, const StackCopy& stack) {
-  const std::uint64_t bp = registers[kBp];
-  if (bp < registers[kSp] || (bp & 7) != 0) return std::nullopt;
+std::optional<elf::Registers> caller_by_frame_pointer(const elf::Registers& registers, const elf::StackCopy& stack) {
+  const std::uint64_t bp = registers[elf::kBp];
+  if (bp < registers[elf::kSp] || (bp & 7) != 0) return std::nullopt;
   const auto caller_bp = stack.word(bp), caller_ip = stack.word(bp + 8);
   if (!caller_bp || !caller_ip) return std::nullopt;
-  Registers caller = registers;
-  caller[kBp] = *caller_bp;
-  caller[kSp] = bp + 16;
-  caller[kIp] = *caller_ip;
+  elf::Registers caller = registers;
+  caller[elf::kBp] = *caller_bp;
+  caller[elf::kSp] = bp + 16;
+  caller[elf::kIp] = *caller_ip;
   return caller;
 }
 
-NativeFrame Unwinder::frame_at(const Place& place, const CfiRow*& row) const {
+NativeFrame Unwinder::frame_at(const Place& place, const elf::CfiRow*& row) const {
   NativeFrame frame;
-  frame.pc = place.registers[kIp];
+  frame.pc = place.registers[elf::kIp];
   frame.is_exact = place.is_exact;
   // A return address may be the first byte of the next function.
   const std::uint64_t instruction = frame.pc - (place.is_exact ? 0 : 1);
@@ -56,11 +56,11 @@ NativeFrame Unwinder::frame_at(const Place& place, const CfiRow*& row) const {
   return frame;
 }
 
-std::optional<Unwinder::Place> Unwinder::step(const Place& place, const CfiRow& row) const {
+std::optional<Unwinder::Place> Unwinder::step(const Place& place, const elf::CfiRow& row) const {
   const auto caller = caller_of(row, place.registers, stack_);
   if (!caller) return std::nullopt;
   // The stack only gets shorter; a signal's handler may run on another one.
-  const bool is_progress = (*caller)[kSp] > place.registers[kSp];
+  const bool is_progress = (*caller)[elf::kSp] > place.registers[elf::kSp];
   if (!is_progress && !row.is_signal_frame) return std::nullopt;
   return Place{*caller, row.is_signal_frame};
 }
@@ -68,17 +68,17 @@ std::optional<Unwinder::Place> Unwinder::step(const Place& place, const CfiRow& 
 std::optional<Unwinder::Place> Unwinder::step_at_run_time(const Place& place, NativeFrame& frame) const {
   if (run_time_ == nullptr) return std::nullopt;
   const auto step = run_time_->step(place.registers, place.is_exact, stack_);
-  if (!step || step->caller[kSp] <= place.registers[kSp]) return std::nullopt;
+  if (!step || step->caller[elf::kSp] <= place.registers[elf::kSp]) return std::nullopt;
   // That it follows a call is not asked: V8 has return addresses that do not.
-  if (map_.at(step->caller[kIp] - 1) == nullptr) return std::nullopt;
+  if (map_.at(step->caller[elf::kIp] - 1) == nullptr) return std::nullopt;
   frame.method = step->method;
   return Place{step->caller, false};
 }
 
 Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& frames) {
   while (frames.size() < kMaxFrames && ++steps_ <= kMaxSteps) {
-    if (place.registers[kIp] == 0) return End::kBroken;
-    const CfiRow* row = nullptr;
+    if (place.registers[elf::kIp] == 0) return End::kBroken;
+    const elf::CfiRow* row = nullptr;
     frames.push_back(frame_at(place, row));
     if (frames.back().range == nullptr) return End::kBroken;
     if (row == nullptr) {
@@ -88,7 +88,7 @@ Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& f
       place = *next;
       continue;
     }
-    if (row->rules[kIp].kind == RuleKind::kUndefined) return End::kOutermost;
+    if (row->rules[elf::kIp].kind == elf::RuleKind::kUndefined) return End::kOutermost;
     const auto next = step(place, *row);
     if (!next) return End::kBroken;
     place = *next;
@@ -98,7 +98,7 @@ Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& f
 
 std::optional<Unwinder::Place> Unwinder::by_frame_pointer(const Place& place) const {
   const auto caller = caller_by_frame_pointer(place.registers, stack_);
-  const bool is_code = caller && map_.at((*caller)[kIp] - 1) != nullptr;
+  const bool is_code = caller && map_.at((*caller)[elf::kIp] - 1) != nullptr;
   return is_code ? std::optional(Place{*caller, false}) : std::nullopt;
 }
 
@@ -133,17 +133,17 @@ std::optional<Unwinder::Place> Unwinder::return_at(std::uint64_t address, const 
   const auto target = range->file->address_of(*word - range->begin + range->file_offset);
   if (!target || !range->file->follows_call(*target) || range->file->row(*target - 1) == nullptr) return std::nullopt;
   Place next{place.registers, false};
-  next.registers[kIp] = *word;
-  next.registers[kSp] = address + 8;
+  next.registers[elf::kIp] = *word;
+  next.registers[elf::kSp] = address + 8;
   // A function without tables pushes the caller's frame pointer first of all, if it uses the register.
   const auto below = stack_.word(address - 8);
   const bool is_frame_pointer = below && *below > address && *below < stack_.end() && (*below & 7) == 0;
-  if (address > place.registers[kSp] && is_frame_pointer) next.registers[kBp] = *below;
+  if (address > place.registers[elf::kSp] && is_frame_pointer) next.registers[elf::kBp] = *below;
   return next;
 }
 
 Unwinder::End Unwinder::scan(const Place& place, int scans, std::vector<NativeFrame>& frames) {
-  const std::uint64_t begin = place.registers[kSp];
+  const std::uint64_t begin = place.registers[elf::kSp];
   bool has_candidate = false;
   std::size_t i = 0;
   for (; i < kScannedWords && steps_ < kMaxSteps; ++i) {
@@ -158,7 +158,7 @@ Unwinder::End Unwinder::scan(const Place& place, int scans, std::vector<NativeFr
   return is_at_end && !has_candidate ? End::kNothing : End::kBroken;
 }
 
-NativeStack Unwinder::unwind(const Registers& registers) {
+NativeStack Unwinder::unwind(const elf::Registers& registers) {
   steps_ = 0;
   believed_.reset();
   NativeStack stack;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "growth/cfi_row.h"
+#include "elf/cfi_row.h"
 #include "growth/code_file.h"
 #include "growth/run_time_code.h"
 
@@ -58,9 +58,9 @@ class Unwinder {
   static constexpr std::size_t kMaxFrames = 256, kScannedWords = 256;
 
   // run_time: null: nobody. Borrows all of it.
-  Unwinder(const CodeMap& map, const StackCopy& stack, RunTimeCode* run_time = nullptr)
+  Unwinder(const CodeMap& map, const elf::StackCopy& stack, RunTimeCode* run_time = nullptr)
       : map_(map), stack_(stack), run_time_(run_time) {}
-  [[nodiscard]] NativeStack unwind(const Registers& registers);
+  [[nodiscard]] NativeStack unwind(const elf::Registers& registers);
 
  private:
   enum class End {
@@ -69,13 +69,13 @@ class Unwinder {
     kBroken,
   };
   struct Place {
-    Registers registers{};
+    elf::Registers registers{};
     bool is_exact = false;  // the instruction pointer is that of an interrupted instruction, not of a return
   };
 
   [[nodiscard]] End walk(Place place, int scans, std::vector<NativeFrame>& frames);
-  [[nodiscard]] NativeFrame frame_at(const Place& place, const CfiRow*& row) const;
-  [[nodiscard]] std::optional<Place> step(const Place& place, const CfiRow& row) const;
+  [[nodiscard]] NativeFrame frame_at(const Place& place, const elf::CfiRow*& row) const;
+  [[nodiscard]] std::optional<Place> step(const Place& place, const elf::CfiRow& row) const;
   [[nodiscard]] std::optional<Place> step_at_run_time(const Place& place, NativeFrame& frame) const;
   // Continues at a frame without tables.
   [[nodiscard]] End go_on_without(const Place& place, int scans, std::vector<NativeFrame>& frames);
@@ -85,7 +85,7 @@ class Unwinder {
   [[nodiscard]] bool accept(const Place& place, int scans, std::vector<NativeFrame>& frames);
 
   const CodeMap& map_;
-  const StackCopy& stack_;
+  const elf::StackCopy& stack_;
   RunTimeCode* run_time_;
   int steps_ = 0;
   // Where the runtime was believed first, and after how many frames.

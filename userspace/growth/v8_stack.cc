@@ -43,14 +43,16 @@ V8Stack::V8Stack(KnownV8& known, const CodeMap& map, CodeFile& binary, const Byt
   is_gone_ = known_.fixed != 0 && !reader_.get<std::uint64_t>(known_.fixed - 1).has_value();
 }
 
-std::optional<RunTimeCode::Step> V8Stack::step(const Registers& registers, bool is_exact, const StackCopy& stack) {
-  const CodeRange* range = map_.at(registers[kIp] - (is_exact ? 0 : 1));
+std::optional<RunTimeCode::Step> V8Stack::step(const elf::Registers& registers, bool is_exact,
+                                               const elf::StackCopy& stack) {
+  const CodeRange* range = map_.at(registers[elf::kIp] - (is_exact ? 0 : 1));
   // Its interpreter and what it is built with have no tables, either; the kernel's code has.
   const bool may_be = range != nullptr && (range->has_file ? range->file == &binary_ : range->name != "[vdso]");
   if (!may_be) return std::nullopt;
   const auto caller = caller_by_frame_pointer(registers, stack);
   if (!caller) return std::nullopt;
-  const auto context = stack.word(registers[kBp] - kContext), function = stack.word(registers[kBp] - kFunction);
+  const auto context = stack.word(registers[elf::kBp] - kContext),
+             function = stack.word(registers[elf::kBp] - kFunction);
   const bool is_scripts = context && function && is_object(*context) && is_object(*function);
   return Step{*caller, is_scripts ? *function : 0};
 }

@@ -42,7 +42,8 @@ class V8Stack final : public RunTimeCode {
 
   V8Stack(KnownV8& known, const CodeMap& map, CodeFile& binary, const ByteSource& memory);
 
-  [[nodiscard]] std::optional<Step> step(const Registers& registers, bool is_exact, const StackCopy& stack) override;
+  [[nodiscard]] std::optional<Step> step(const elf::Registers& registers, bool is_exact,
+                                         const elf::StackCopy& stack) override;
   // "learn" of "suggestions.js", "<anonymous>"
   [[nodiscard]] std::vector<GrowthFrame> frames_at(std::uint64_t pc, bool is_exact, std::uint64_t method) override;
 

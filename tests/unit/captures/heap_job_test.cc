@@ -95,7 +95,7 @@ class NoHeaps final : public go::ProgramInspector {
   Result<go::GoBinary> inspect(int exe_fd, std::span<const std::string> owners) override {
     return good_.inspect(exe_fd, owners);
   }
-  Result<std::uint64_t> find_list_head(const OpenMemory& memory, go::AddressRange bss,
+  Result<std::uint64_t> find_list_head(const OpenMemory& memory, elf::AddressRange bss,
                                        std::span<const std::string> owners) override {
     return good_.find_list_head(memory, bss, owners);
   }

@@ -14,7 +14,7 @@
 namespace oomw {
 namespace {
 
-using go::AddressRange, go::GoBinary, go::Profiling, go::SandboxedInspector;
+using elf::AddressRange, go::GoBinary, go::Profiling, go::SandboxedInspector;
 using test::GoHeap;
 using testing::HasSubstr;
 
@@ -24,7 +24,7 @@ GoBinary full_binary() {
   binary.is_collector = true;
   binary.go_version = "go1.27.1";
   binary.build_id = "abcdef0123";
-  binary.machine = go::Machine::kArm64;
+  binary.machine = elf::Machine::kArm64;
   binary.is_position_independent = true;
   binary.entry = 0x1234;
   binary.bss = {0x5000, 0x9000};

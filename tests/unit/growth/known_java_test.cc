@@ -29,9 +29,9 @@ class KnownJavaTest : public testing::Test {
   [[nodiscard]] bool has_step(const std::vector<std::byte>& bytes, std::uint64_t pc) {
     const SpanSource memory(bytes, FakeJavaCode::kBase);
     JavaStack stack(known, jvm.symbols, memory, memory);
-    Registers registers{};
-    registers[kIp] = pc + 1;
-    registers[kSp] = 0x7000;
+    elf::Registers registers{};
+    registers[elf::kIp] = pc + 1;
+    registers[elf::kSp] = 0x7000;
     const std::vector<std::byte> copy(256);
     return stack.step(registers, false, {0x7000, copy, false}).has_value();
   }

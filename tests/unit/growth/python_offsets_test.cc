@@ -40,7 +40,7 @@ class FileOf {
     std::memcpy(bytes_.data() + sizeof head, &segment, sizeof segment);
     std::ranges::copy(content, bytes_.begin() + kHead);
   }
-  [[nodiscard]] go::ElfFile elf() { return go::ElfFile::open(reader_).value(); }
+  [[nodiscard]] elf::File elf() { return elf::File::open(reader_).value(); }
 
  private:
   std::vector<std::byte> bytes_;

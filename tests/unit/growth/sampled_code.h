@@ -45,9 +45,9 @@ class SampledCode {
                                            growth::RunTimeCode* run_time = nullptr) const {
     const auto samples = growth::parse_samples(record);
     if (!samples.has_value() || samples->size() != 1) return {};
-    growth::Registers registers;
-    std::copy_n(samples->front().head.registers, growth::kRegisters, registers.begin());
-    const growth::StackCopy copy{registers[growth::kSp], samples->front().stack, false};
+    elf::Registers registers;
+    std::copy_n(samples->front().head.registers, elf::kRegisters, registers.begin());
+    const elf::StackCopy copy{registers[elf::kSp], samples->front().stack, false};
     return growth::Unwinder(map_, copy, run_time).unwind(registers);
   }
 

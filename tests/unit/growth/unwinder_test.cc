@@ -14,10 +14,11 @@ namespace {
 class WrongRunTime final : public RunTimeCode {
  public:
   int steps = 0;
-  std::optional<Step> step(const Registers& registers, bool /*is_exact*/, const StackCopy& /*stack*/) override {
+  std::optional<Step> step(const elf::Registers& registers, bool /*is_exact*/,
+                           const elf::StackCopy& /*stack*/) override {
     ++steps;
     Step step{registers, 42};
-    step.caller[kSp] += 8;
+    step.caller[elf::kSp] += 8;
     return step;
   }
   std::vector<GrowthFrame> frames_at(std::uint64_t, bool, std::uint64_t) override { return {}; }

@@ -25,8 +25,8 @@ constexpr std::uint8_t kInlineText = 2;
 
 // "go1.26.1" from .go.buildinfo, printable. kNotFound where there is none; Go 1.17 and older stored a pointer instead
 // of the text: kUnsupported.
-Result<std::string> read_go_version(const ElfFile& elf) {
-  const Section* section = elf.find_section(".go.buildinfo");
+Result<std::string> read_go_version(const elf::File& elf) {
+  const elf::Section* section = elf.find_section(".go.buildinfo");
   if (!section) return fail(ErrorCode::kNotFound, "no .go.buildinfo section");
   std::array<std::byte, kTextAt + 1 + GoBinary::kMaxVersion> bytes{};
   ASSIGN_OR_RETURN(const std::size_t n, elf.reader().read_some(section->offset, bytes));
@@ -44,15 +44,15 @@ Result<std::string> read_go_version(const ElfFile& elf) {
   return printable({reinterpret_cast<const char*>(bytes.data()) + kTextAt + 1, length}, GoBinary::kMaxVersion);
 }
 
-std::string build_id_of(const ElfFile& elf) {
-  if (std::string gnu = gnu_build_id(elf); !gnu.empty()) return gnu;
-  const auto go = note_of(elf, ".note.go.buildid");
-  return go ? printable({reinterpret_cast<const char*>(go->data()), go->size()}, kMaxNote) : std::string();
+std::string build_id_of(const elf::File& elf) {
+  if (std::string gnu = elf::gnu_build_id(elf); !gnu.empty()) return gnu;
+  const auto go = elf::note_of(elf, ".note.go.buildid");
+  return go ? printable({reinterpret_cast<const char*>(go->data()), go->size()}, elf::kMaxNote) : std::string();
 }
 
-AddressRange bss_of(const ElfFile& elf) {
-  if (const Section* bss = elf.find_section(".bss")) return bss->addresses();
-  for (const Segment& segment : elf.segments()) {  // no section names: the zeroed tail of the data
+elf::AddressRange bss_of(const elf::File& elf) {
+  if (const elf::Section* bss = elf.find_section(".bss")) return bss->addresses();
+  for (const elf::Segment& segment : elf.segments()) {  // no section names: the zeroed tail of the data
     if ((segment.flags & PF_W) && segment.memory_size > segment.file_size) {
       return {segment.address + segment.file_size, segment.address + segment.memory_size};
     }
@@ -72,7 +72,7 @@ void merge(GoBinary& binary, const HeapVariables& symbols, const HeapVariables& 
   }
 }
 
-void locate(const ElfFile& elf, const Pclntab& table, GoBinary& binary) {
+void locate(const elf::File& elf, const Pclntab& table, GoBinary& binary) {
   const HeapVariables symbols = locate_by_symbols(elf);
   auto findings = [&]() -> Result<CodeFindings> {
     ASSIGN_OR_RETURN(binary.text_start, find_text_start(elf, table));
@@ -92,7 +92,7 @@ void locate(const ElfFile& elf, const Pclntab& table, GoBinary& binary) {
   }
 }
 
-Result<GoBinary> inspect(const ElfFile& elf) {
+Result<GoBinary> inspect(const elf::File& elf) {
   GoBinary binary;
   binary.machine = elf.machine();
   binary.is_position_independent = elf.is_position_independent();
@@ -136,8 +136,8 @@ std::string_view to_string(Profiling profiling) {
 }
 
 Result<GoBinary> inspect_binary(const ByteSource& file) {
-  CachedReader reader(file, kMaxFileBytes, kFileBlockBytes);
-  const auto elf = ElfFile::open(reader);
+  CachedReader reader(file, kMaxFileBytes, elf::kFileBlockBytes);
+  const auto elf = elf::File::open(reader);
   if (elf.has_value()) return inspect(*elf);
   if (elf.error().code == ErrorCode::kUnsupported && is_narrow_go(reader)) return narrow_binary();
   return tl::make_unexpected(elf.error());

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::go {
 
@@ -38,12 +38,12 @@ struct GoBinary {
   std::string go_version;     // "" if unreadable
   bool is_collector = false;  // an OpenTelemetry Collector is part of the program
   std::string build_id;       // GNU build id in hex, else Go's own; "" if neither
-  Machine machine = Machine::kAmd64;
+  elf::Machine machine = elf::Machine::kAmd64;
   bool is_position_independent = false;
   std::uint64_t entry = 0;
-  AddressRange bss;  // where the list head must lie; empty if not known from the file
+  elf::AddressRange bss;  // where the list head must lie; empty if not known from the file
   std::uint64_t text_start = 0;
-  AddressRange text;
+  elf::AddressRange text;
   HeapVariables variables;
   LocateMethod method = LocateMethod::kNone;
   bool cross_checked = false;  // symbols and code gave the same addresses

@@ -14,7 +14,7 @@ struct Wire {};
 
 inline constexpr Chars kMaxVersionChars{GoBinary::kMaxVersion}, kMaxBuildIdChars{256}, kMaxWhyChars{512};
 
-void describe(auto& v, Of<AddressRange> auto& range) {
+void describe(auto& v, Of<elf::AddressRange> auto& range) {
   v("begin", range.begin);
   v("end", range.end);
 }
@@ -30,7 +30,7 @@ void describe(auto& v, Of<GoBinary> auto& binary) {
   v("is_collector", binary.is_collector);
   v("go_version", binary.go_version, kMaxVersionChars);
   v("build_id", binary.build_id, kMaxBuildIdChars);
-  v("machine", binary.machine, UpTo{Machine::kArm64});
+  v("machine", binary.machine, UpTo{elf::Machine::kArm64});
   v("is_position_independent", binary.is_position_independent);
   v("entry", binary.entry);
   v("bss", binary.bss);

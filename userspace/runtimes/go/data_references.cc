@@ -81,8 +81,9 @@ std::vector<DataReference> arm64_loads(std::span<const std::byte> code, std::uin
 
 }  // namespace
 
-std::vector<DataReference> find_loads(Machine machine, std::span<const std::byte> code, std::uint64_t code_address) {
-  return machine == Machine::kAmd64 ? amd64_loads(code, code_address) : arm64_loads(code, code_address);
+std::vector<DataReference> find_loads(elf::Machine machine, std::span<const std::byte> code,
+                                      std::uint64_t code_address) {
+  return machine == elf::Machine::kAmd64 ? amd64_loads(code, code_address) : arm64_loads(code, code_address);
 }
 
 }  // namespace oomw::go

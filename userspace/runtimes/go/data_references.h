@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::go {
 
@@ -20,7 +20,7 @@ struct DataReference {
 // Not a disassembler. amd64: MOV r32/r64, [RIP+disp32] wherever those bytes occur, so constants inside other
 // instructions may yield false targets: the caller filters by section and alignment. arm64: ADRP of a page, then LDR,
 // LDAR (with the ADD before it) of the same register.
-[[nodiscard]] std::vector<DataReference> find_loads(Machine machine, std::span<const std::byte> code,
+[[nodiscard]] std::vector<DataReference> find_loads(elf::Machine machine, std::span<const std::byte> code,
                                                     std::uint64_t code_address);
 
 }  // namespace oomw::go

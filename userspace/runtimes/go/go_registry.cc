@@ -166,7 +166,7 @@ Result<std::shared_ptr<const GoBinary>> GoRegistry::binary_of(const Executable& 
 Result<go::HeapTarget> GoRegistry::locate(const TargetProcess& process, const ProcessImage& image,
                                           const GoBinary& binary) const {
   if (config_.inspector == nullptr) return go::resolve_target(image, binary);
-  return go::resolve_target(image, binary, [&](go::AddressRange bss) -> Result<std::uint64_t> {
+  return go::resolve_target(image, binary, [&](elf::AddressRange bss) -> Result<std::uint64_t> {
     ASSIGN_OR_RETURN(const OpenMemory memory, OpenMemory::open(process));
     const std::string owner = owner_of(process.key());
     return config_.inspector->find_list_head(memory, bss, std::span(&owner, 1));

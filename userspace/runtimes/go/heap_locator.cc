@@ -23,7 +23,7 @@ bool is_complete(const HeapVariables& v) { return v.buckets && v.rate && v.cycle
 
 // Assigns a symbol's value if its name is one of the three. The names are read only for objects
 // of a fitting size: variables of 8 or 4 bytes are a few per cent of a symbol table.
-void take_symbol(const ElfFile& elf, const Elf64_Sym& symbol, const Section& names, HeapVariables& found) {
+void take_symbol(const elf::File& elf, const Elf64_Sym& symbol, const elf::Section& names, HeapVariables& found) {
   if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || (symbol.st_size != 8 && symbol.st_size != 4)) return;
   if (symbol.st_name >= names.size) return;
   const auto name = elf.reader().c_string(names.offset + symbol.st_name, kRate.size() + 1);
@@ -33,23 +33,23 @@ void take_symbol(const ElfFile& elf, const Elf64_Sym& symbol, const Section& nam
   if (*name == kCycle) found.cycle = symbol.st_value;
 }
 
-AddressRange addresses_of(const ElfFile& elf, const char* name) {
-  const Section* section = elf.find_section(name);
-  return section ? section->addresses() : AddressRange{};
+elf::AddressRange addresses_of(const elf::File& elf, const char* name) {
+  const elf::Section* section = elf.find_section(name);
+  return section ? section->addresses() : elf::AddressRange{};
 }
 
 // Sections in which a variable of each kind may lie. Without sections, anything writable is accepted.
-bool is_in(const ElfFile& elf, std::uint64_t address, std::initializer_list<const char*> names) {
+bool is_in(const elf::File& elf, std::uint64_t address, std::initializer_list<const char*> names) {
   if (elf.sections().empty()) {
-    return std::any_of(elf.segments().begin(), elf.segments().end(), [&](const Segment& s) {
-      return (s.flags & PF_W) && AddressRange{s.address, s.address + s.memory_size}.contains(address);
+    return std::any_of(elf.segments().begin(), elf.segments().end(), [&](const elf::Segment& s) {
+      return (s.flags & PF_W) && elf::AddressRange{s.address, s.address + s.memory_size}.contains(address);
     });
   }
   return std::any_of(names.begin(), names.end(),
                      [&](const char* name) { return addresses_of(elf, name).contains(address); });
 }
 
-std::vector<DataReference> loads_of(const ElfFile& elf, const std::optional<FunctionRecord>& function,
+std::vector<DataReference> loads_of(const elf::File& elf, const std::optional<FunctionRecord>& function,
                                     std::uint64_t text_start) {
   if (!function) return {};
   std::vector<std::byte> code(std::min<std::size_t>(function->end - function->entry, kMaxCodeBytes));
@@ -58,7 +58,7 @@ std::vector<DataReference> loads_of(const ElfFile& elf, const std::optional<Func
 }
 
 // The nth distinct target of the given width in one of the sections.
-std::optional<std::uint64_t> nth_target(const ElfFile& elf, const std::vector<DataReference>& loads, std::size_t n,
+std::optional<std::uint64_t> nth_target(const elf::File& elf, const std::vector<DataReference>& loads, std::size_t n,
                                         unsigned bytes, std::initializer_list<const char*> sections) {
   std::vector<std::uint64_t> seen;
   for (const DataReference& load : loads) {
@@ -72,11 +72,11 @@ std::optional<std::uint64_t> nth_target(const ElfFile& elf, const std::vector<Da
 
 }  // namespace
 
-HeapVariables locate_by_symbols(const ElfFile& elf) {
+HeapVariables locate_by_symbols(const elf::File& elf) {
   HeapVariables found;
-  const Section* table = elf.find_section(".symtab");
+  const elf::Section* table = elf.find_section(".symtab");
   if (!table || table->link >= elf.sections().size() || table->entry_size != sizeof(Elf64_Sym)) return found;
-  const Section& names = elf.sections()[table->link];
+  const elf::Section& names = elf.sections()[table->link];
   const std::uint64_t count = std::min<std::uint64_t>(table->size / sizeof(Elf64_Sym), kMaxSymbols);
   std::vector<Elf64_Sym> chunk(1024);
   for (std::uint64_t done = 0; done < count && !is_complete(found); done += chunk.size()) {
@@ -88,7 +88,7 @@ HeapVariables locate_by_symbols(const ElfFile& elf) {
   return found;
 }
 
-Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start) {
+Result<CodeFindings> locate_by_code(const elf::File& elf, const Pclntab& table, std::uint64_t text_start) {
   // In Go 1.23 and later, memProfileInternal holds what MemProfile held before. The last is what a Collector's main
   // function calls; all are searched for at once, because reading the names is the costly part.
   static constexpr std::array<std::string_view, 6> kNames = {

@@ -10,7 +10,7 @@
 namespace oomw::go {
 
 // Reads .symtab; nothing for stripped files. Stops when all three are found.
-[[nodiscard]] HeapVariables locate_by_symbols(const ElfFile& elf);
+[[nodiscard]] HeapVariables locate_by_symbols(const elf::File& elf);
 
 struct CodeFindings {
   HeapVariables variables;
@@ -23,6 +23,6 @@ struct CodeFindings {
 // first 8-byte load from .bss in mProf_FlushLocked is the list head, the first 4-byte load of zeroed data in
 // mProf_PostSweep the cycle, the second 8-byte one in profilealloc the rate (the first is mcache0). Checked against
 // symbols for Go 1.19 to 1.27, amd64 and arm64.
-[[nodiscard]] Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start);
+[[nodiscard]] Result<CodeFindings> locate_by_code(const elf::File& elf, const Pclntab& table, std::uint64_t text_start);
 
 }  // namespace oomw::go

@@ -115,7 +115,7 @@ Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const 
   return read_variable<std::uint32_t>(memory, target.variables.cycle);
 }
 
-Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange bss) {
+Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, elf::AddressRange bss) {
   CachedReader words(memory, kMaxScanBytes + CachedReader::kBlockBytes * 2);
   CachedReader candidates(memory, kMaxCandidateBytes, kCandidateBlockBytes);
   std::vector<std::uint64_t> hits;
@@ -144,7 +144,7 @@ Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& bin
   ASSIGN_OR_RETURN(target.load_bias, load_bias(image, binary));
   target.variables = in_process(binary.variables, target.load_bias);
   if (!target.variables.buckets) {
-    const AddressRange bss{shifted(binary.bss.begin, target.load_bias), shifted(binary.bss.end, target.load_bias)};
+    const elf::AddressRange bss{shifted(binary.bss.begin, target.load_bias), shifted(binary.bss.end, target.load_bias)};
     auto head = find ? find(bss) : scan_for_list_head(ProcessMemory(image.pid, image.proc_root), bss);
     if (!head.has_value()) return tl::make_unexpected(std::move(head).error().with_context(binary.why));
     target.variables.buckets = *head;

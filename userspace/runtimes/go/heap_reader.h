@@ -32,13 +32,13 @@ struct ReadLimits {
 // the process's .bss. Errors: kUnsupported (profiling linked out, not Go), kNotFound (gone, other program, nothing
 // found).
 // find: searches instead of scan_for_list_head() in this process.
-using ListHeadFinder = std::function<Result<std::uint64_t>(AddressRange bss)>;
+using ListHeadFinder = std::function<Result<std::uint64_t>(elf::AddressRange bss)>;
 [[nodiscard]] Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary,
                                                 const ListHeadFinder& find = {});
 
 // Finds the head of the bucket list by structure: the one aligned word of .bss that points to a bucket whose hash
 // verifies. kNotFound while the list is empty (before the first sampled allocation).
-[[nodiscard]] Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange bss);
+[[nodiscard]] Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, elf::AddressRange bss);
 
 // The raw word of runtime.mProfCycle, see CycleState: 4 bytes, a microsecond. Nothing if its address is not known.
 [[nodiscard]] Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target);

@@ -37,10 +37,10 @@ std::vector<FunctionRecord> sample_with_trees(const Pclntab& table) {
   return sample;
 }
 
-std::vector<std::uint64_t> candidate_bases(const ElfFile& elf, const Pclntab& table) {
+std::vector<std::uint64_t> candidate_bases(const elf::File& elf, const Pclntab& table) {
   std::vector<std::uint64_t> bases;
   for (const char* name : {".go.func", ".data.rel.ro.go.func"}) {
-    if (const Section* section = elf.find_section(name)) bases.push_back(section->address);
+    if (const elf::Section* section = elf.find_section(name)) bases.push_back(section->address);
   }
   if (const auto module = ModuleData::find(elf, table); module.has_value()) {
     for (std::size_t i = kFirstWord; i < kLastWord; ++i) {
@@ -76,7 +76,7 @@ std::size_t InlineTree::count_sensible(const std::vector<FunctionRecord>& sample
       std::count_if(sample.begin(), sample.end(), [&](const FunctionRecord& f) { return !!record(f, 0); }));
 }
 
-std::optional<InlineTree> InlineTree::find(const ElfFile& elf, const Pclntab& table) {
+std::optional<InlineTree> InlineTree::find(const elf::File& elf, const Pclntab& table) {
   const auto sample = sample_with_trees(table);
   std::optional<InlineTree> best;
   std::size_t best_count = 0;

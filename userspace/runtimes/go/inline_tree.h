@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 #include "runtimes/go/pclntab.h"
 
 namespace oomw::go {
@@ -22,7 +22,7 @@ class InlineTree {
     std::uint32_t parent_pc = 0;  // of the call site, from the function's entry
   };
 
-  [[nodiscard]] static std::optional<InlineTree> find(const ElfFile& elf, const Pclntab& table);
+  [[nodiscard]] static std::optional<InlineTree> find(const elf::File& elf, const Pclntab& table);
 
   // The innermost inlined call at a code offset; nothing if the code is the function's own.
   [[nodiscard]] std::optional<Call> call_at(const FunctionRecord& function, std::uint64_t code_offset) const;
@@ -30,13 +30,13 @@ class InlineTree {
  private:
   enum class Shape { k20, k16 };
 
-  InlineTree(const ElfFile& elf, const Pclntab& table, std::uint64_t base, Shape shape)
+  InlineTree(const elf::File& elf, const Pclntab& table, std::uint64_t base, Shape shape)
       : elf_(&elf), table_(&table), base_(base), shape_(shape) {}
 
   [[nodiscard]] std::optional<Call> record(const FunctionRecord& function, std::uint32_t index) const;
   [[nodiscard]] std::size_t count_sensible(const std::vector<FunctionRecord>& sample) const;
 
-  const ElfFile* elf_;
+  const elf::File* elf_;
   const Pclntab* table_;
   std::uint64_t base_;
   Shape shape_;

@@ -47,7 +47,7 @@ Result<GoBinary> decode_binary(std::string_view answer) {
   return binary;
 }
 
-Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss) {
+Result<std::uint64_t> decode_list_head(std::string_view answer, elf::AddressRange bss) {
   WireReader in(answer);
   const std::uint64_t head = in.number();
   if (!in.is_complete() || head % 8 != 0 || !bss.contains(head)) {
@@ -64,7 +64,7 @@ Result<std::string> inspect_binary_job(std::string_view parameters, std::span<co
 
 Result<std::string> find_list_head_job(std::string_view parameters, std::span<const UniqueFd> files) {
   WireReader in(parameters);
-  AddressRange bss;
+  elf::AddressRange bss;
   bss.begin = in.number();
   bss.end = in.number();
   const auto pid = static_cast<int>(in.number());
@@ -124,7 +124,7 @@ Result<GoBinary> SandboxedInspector::inspect(int exe_fd, std::span<const std::st
               "its executable was not inspected: " + failure.error.message);
 }
 
-Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memory, AddressRange bss,
+Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memory, elf::AddressRange bss,
                                                          std::span<const std::string> owners) {
   const std::string parameters =
       WireWriter().number(bss.begin).number(bss.end).number(static_cast<std::uint64_t>(memory.pid)).take();

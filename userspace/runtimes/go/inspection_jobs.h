@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kFindListHeadJob = 0x44484f47;
 [[nodiscard]] std::string encode_binary(const GoBinary& binary);
 // What the reader answered, which may be anything: kInvalid unless all parts are in their bounds and fit each other.
 [[nodiscard]] Result<GoBinary> decode_binary(std::string_view answer);
-[[nodiscard]] Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss);
+[[nodiscard]] Result<std::uint64_t> decode_list_head(std::string_view answer, elf::AddressRange bss);
 
 // Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, and two for heaps and their
 // names, so that files and memory that take all of their time do not hold up the programs of other containers.
@@ -52,7 +52,7 @@ class SandboxedInspector final : public ProgramInspector {
 
   [[nodiscard]] bool refuses(const std::function<std::string()>& owner) override;
   [[nodiscard]] Result<GoBinary> inspect(int exe_fd, std::span<const std::string> owners) override;
-  [[nodiscard]] Result<std::uint64_t> find_list_head(const OpenMemory& memory, AddressRange bss,
+  [[nodiscard]] Result<std::uint64_t> find_list_head(const OpenMemory& memory, elf::AddressRange bss,
                                                      std::span<const std::string> owners) override;
   [[nodiscard]] tl::expected<HeapEvidence, reader::Failure> read_heap(const OpenMemory& memory,
                                                                       const HeapTarget& target, MonotonicTime deadline,

@@ -11,13 +11,13 @@ namespace oomw::go {
 // One search. Reads the words of the file as the dynamic loader would leave them at load bias 0.
 class ModuleDataSearch {
  public:
-  ModuleDataSearch(const ElfFile& elf, const Pclntab& table) : elf_(elf), table_(table) {}
+  ModuleDataSearch(const elf::File& elf, const Pclntab& table) : elf_(elf), table_(table) {}
 
   Result<ModuleData> run() {
     if (elf_.is_position_independent()) return from_relocations();
-    if (const Section* section = elf_.find_section(".go.module")) return at(section->address);
+    if (const elf::Section* section = elf_.find_section(".go.module")) return at(section->address);
     for (const char* name : {".noptrdata", ".data", ".data.rel.ro"}) {
-      const Section* section = elf_.find_section(name);
+      const elf::Section* section = elf_.find_section(name);
       const auto address = section ? search(*section) : std::nullopt;
       if (address) return at(*address);
     }
@@ -36,7 +36,7 @@ class ModuleDataSearch {
     return fail(ErrorCode::kInvalid, "module data does not point to the function table");
   }
 
-  std::optional<std::uint64_t> search(const Section& section) {
+  std::optional<std::uint64_t> search(const elf::Section& section) {
     std::vector<std::uint64_t> words(CachedReader::kBlockBytes / 8);
     for (std::uint64_t done = 0; section.has_file_bytes() && done + 16 <= section.size;) {
       const std::uint64_t count = std::min<std::uint64_t>(words.size(), (section.size - done) / 8);
@@ -56,8 +56,8 @@ class ModuleDataSearch {
   // the file (addends in place) do not occur: both linkers write RELA here.
   template <typename Visit>
   void for_each_relocation(Visit visit) {
-    const std::uint32_t relative = elf_.machine() == Machine::kAmd64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
-    for (const Section& section : elf_.sections()) {
+    const std::uint32_t relative = elf_.machine() == elf::Machine::kAmd64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+    for (const elf::Section& section : elf_.sections()) {
       if (section.type != SHT_RELA || section.entry_size != sizeof(Elf64_Rela)) continue;
       std::vector<Elf64_Rela> chunk(2048);
       for (std::uint64_t done = 0; done + sizeof(Elf64_Rela) <= section.size;) {
@@ -97,18 +97,18 @@ class ModuleDataSearch {
     return checked(module);
   }
 
-  const ElfFile& elf_;
+  const elf::File& elf_;
   const Pclntab& table_;
 };
 
-Result<ModuleData> ModuleData::find(const ElfFile& elf, const Pclntab& table) {
+Result<ModuleData> ModuleData::find(const elf::File& elf, const Pclntab& table) {
   return ModuleDataSearch(elf, table).run();
 }
 
 namespace {
 
 // Go's linker makes _rt0_<arch>_linux the entry point and starts .text with Go's text.
-bool entry_point_is_go(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start) {
+bool entry_point_is_go(const elf::File& elf, const Pclntab& table, std::uint64_t text_start) {
   if (elf.entry() < text_start) return false;
   const auto function = table.function_at(elf.entry() - text_start);
   if (!function.has_value() || function->entry != elf.entry() - text_start) return false;
@@ -118,8 +118,8 @@ bool entry_point_is_go(const ElfFile& elf, const Pclntab& table, std::uint64_t t
 
 }  // namespace
 
-Result<std::uint64_t> find_text_start(const ElfFile& elf, const Pclntab& table) {
-  const Section* text = elf.find_section(".text");
+Result<std::uint64_t> find_text_start(const elf::File& elf, const Pclntab& table) {
+  const elf::Section* text = elf.find_section(".text");
   if (text && entry_point_is_go(elf, table, text->address)) return text->address;
   if (table.header_text_start() != 0 && elf.offset_of(table.header_text_start())) return table.header_text_start();
   ASSIGN_OR_RETURN(const ModuleData module, ModuleData::find(elf, table));

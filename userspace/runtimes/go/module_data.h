@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 #include "runtimes/go/pclntab.h"
 
 namespace oomw::go {
@@ -20,7 +20,7 @@ class ModuleData {
 
   // Found by section .go.module (Go 1.26 on), else by searching writable data, or its relocations, for the address of
   // the function table followed by that of its names. Reads at most those sections.
-  [[nodiscard]] static Result<ModuleData> find(const ElfFile& elf, const Pclntab& table);
+  [[nodiscard]] static Result<ModuleData> find(const elf::File& elf, const Pclntab& table);
 
   [[nodiscard]] std::uint64_t text_start() const { return words_[kTextWord]; }
   [[nodiscard]] std::uint64_t word(std::size_t index) const { return words_[index]; }
@@ -34,6 +34,6 @@ class ModuleData {
 
 // Start of Go's text, to which the function table's offsets belong: with Go's own linker the start of .text, proved by
 // the entry point; with the system's linker it comes from the module data.
-[[nodiscard]] Result<std::uint64_t> find_text_start(const ElfFile& elf, const Pclntab& table);
+[[nodiscard]] Result<std::uint64_t> find_text_start(const elf::File& elf, const Pclntab& table);
 
 }  // namespace oomw::go

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::go {
 
@@ -19,7 +19,7 @@ constexpr std::size_t kMaxName = 32;  // longer than each of them
 bool is_narrow(const Elf32_Ehdr& header) {
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS32 &&
          header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_shentsize == sizeof(Elf32_Shdr) &&
-         header.e_shnum <= ElfFile::kMaxSections && header.e_shstrndx < header.e_shnum;
+         header.e_shnum <= elf::File::kMaxSections && header.e_shstrndx < header.e_shnum;
 }
 
 Result<Elf32_Shdr> section_header(CachedReader& reader, const Elf32_Ehdr& header, std::uint64_t index) {

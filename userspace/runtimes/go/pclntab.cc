@@ -69,7 +69,7 @@ Result<T> Pclntab::get(std::uint64_t offset) const {
   return elf_->reader().get<T>(file_offset_ + offset);
 }
 
-Result<Pclntab> Pclntab::parse(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
+Result<Pclntab> Pclntab::parse(const elf::File& elf, std::uint64_t address, std::uint64_t size) {
   Pclntab table(elf);
   const auto offset = elf.offset_of(address);
   if (!offset) return fail(ErrorCode::kInvalid, "function table outside the file");
@@ -102,7 +102,7 @@ Result<> Pclntab::check_offsets() const {
 namespace {
 
 // Where a table without a section of its name may lie: the read-only and relocated data.
-bool may_hold_table(const Segment& segment) { return segment.file_size > sizeof(Header); }
+bool may_hold_table(const elf::Segment& segment) { return segment.file_size > sizeof(Header); }
 
 // Places where a table seems to begin and does not: by chance there are a few in a large program.
 constexpr std::uint32_t kMaxFalseStarts = 4096;
@@ -112,9 +112,9 @@ constexpr std::uint32_t kMaxFalseStarts = 4096;
 class SearchedRanges {
  public:
   // False: much of the segment was searched before.
-  [[nodiscard]] bool add(const Segment& segment) {
+  [[nodiscard]] bool add(const elf::Segment& segment) {
     std::uint64_t shared = 0;
-    for (const Segment& earlier : searched_) {
+    for (const elf::Segment& earlier : searched_) {
       const std::uint64_t begin = std::max(earlier.offset, segment.offset);
       const std::uint64_t end = std::min(earlier.offset + earlier.file_size, segment.offset + segment.file_size);
       shared += end > begin ? end - begin : 0;
@@ -125,11 +125,11 @@ class SearchedRanges {
 
  private:
   static constexpr std::uint64_t kMaxShared = 128U << 10;  // one page at either end
-  std::vector<Segment> searched_;
+  std::vector<elf::Segment> searched_;
 };
 
 // Searches one segment for a header that parses. Reads at most the segment's file bytes once.
-std::optional<Pclntab> search_segment(const ElfFile& elf, const Segment& segment, std::uint32_t& false_starts) {
+std::optional<Pclntab> search_segment(const elf::File& elf, const elf::Segment& segment, std::uint32_t& false_starts) {
   std::vector<std::byte> chunk(CachedReader::kBlockBytes);
   for (std::uint64_t done = 0; done < segment.file_size; done += chunk.size()) {
     const std::uint64_t want = std::min<std::uint64_t>(chunk.size(), segment.file_size - done);
@@ -148,20 +148,20 @@ std::optional<Pclntab> search_segment(const ElfFile& elf, const Segment& segment
   return std::nullopt;
 }
 
-bool is_probably_go(const ElfFile& elf) {
+bool is_probably_go(const elf::File& elf) {
   return elf.sections().empty() || elf.find_section(".go.buildinfo") || elf.find_section(".note.go.buildid");
 }
 
 }  // namespace
 
-Result<Pclntab> Pclntab::find(const ElfFile& elf) {
+Result<Pclntab> Pclntab::find(const elf::File& elf) {
   for (const char* name : {".gopclntab", ".data.rel.ro.gopclntab"}) {
-    if (const Section* section = elf.find_section(name)) return parse(elf, section->address, section->size);
+    if (const elf::Section* section = elf.find_section(name)) return parse(elf, section->address, section->size);
   }
   if (!is_probably_go(elf)) return fail(ErrorCode::kNotFound, "not a Go binary");
   SearchedRanges searched;
   std::uint32_t false_starts = 0;
-  for (const Segment& segment : elf.segments()) {
+  for (const elf::Segment& segment : elf.segments()) {
     if (!may_hold_table(segment) || !searched.add(segment)) continue;
     if (auto table = search_segment(elf, segment, false_starts)) return *table;
     if (false_starts > kMaxFalseStarts) return fail(ErrorCode::kLimit, "too much looks like a function table");

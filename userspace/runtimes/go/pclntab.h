@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 namespace oomw::go {
 
@@ -36,16 +36,16 @@ struct FunctionRecord {
 // - A table can be made so that each value takes a million steps of 10 ns: limit_steps() bounds them.
 // - Text start is not part of it: the header's copy is 0 in PIE files and unused from Go 1.26.
 //   module_data.h finds it.
-// Borrows the ElfFile, which must outlive it.
+// Borrows the elf::File, which must outlive it.
 class Pclntab {
  public:
   static constexpr std::uint32_t kMaxFunctions = 4U << 20;
   static constexpr std::size_t kMaxName = 4096;  // generic names run to hundreds of bytes
 
   // Found by section name, else by a bounded search for the magic. kNotFound: not a Go binary.
-  [[nodiscard]] static Result<Pclntab> find(const ElfFile& elf);
+  [[nodiscard]] static Result<Pclntab> find(const elf::File& elf);
   // The table at a known link-time address; size = what may belong to it.
-  [[nodiscard]] static Result<Pclntab> parse(const ElfFile& elf, std::uint64_t address, std::uint64_t size);
+  [[nodiscard]] static Result<Pclntab> parse(const elf::File& elf, std::uint64_t address, std::uint64_t size);
 
   // From now on, of all values together; past that each is kLimit.
   void limit_steps(std::uint64_t steps) { steps_left_ = steps; }
@@ -80,7 +80,7 @@ class Pclntab {
   [[nodiscard]] std::optional<std::uint32_t> funcdata(const FunctionRecord& function, std::uint32_t table) const;
 
  private:
-  explicit Pclntab(const ElfFile& elf) : elf_(&elf) {}
+  explicit Pclntab(const elf::File& elf) : elf_(&elf) {}
 
   template <typename T>
   [[nodiscard]] Result<T> get(std::uint64_t offset) const;
@@ -91,7 +91,7 @@ class Pclntab {
   [[nodiscard]] Result<std::int32_t> pc_value(std::uint32_t program, const FunctionRecord& function,
                                               std::uint64_t code_offset) const;
 
-  const ElfFile* elf_;
+  const elf::File* elf_;
   std::uint64_t address_ = 0, file_offset_ = 0, size_ = 0;
   bool has_start_line_ = false;
   std::uint32_t min_instruction_bytes_ = 1;

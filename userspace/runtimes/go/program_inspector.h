@@ -30,7 +30,7 @@ class ProgramInspector {
   // this time (kTimeout, kUnavailable), and may be tried again.
   [[nodiscard]] virtual Result<GoBinary> inspect(int exe_fd, std::span<const std::string> owners) = 0;
   // As scan_for_list_head(), in the pages that the process has.
-  [[nodiscard]] virtual Result<std::uint64_t> find_list_head(const OpenMemory& memory, AddressRange bss,
+  [[nodiscard]] virtual Result<std::uint64_t> find_list_head(const OpenMemory& memory, elf::AddressRange bss,
                                                              std::span<const std::string> owners) = 0;
   // As read_evidence().
   [[nodiscard]] virtual tl::expected<HeapEvidence, reader::Failure> read_heap(const OpenMemory& memory,

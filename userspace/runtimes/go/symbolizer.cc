@@ -8,11 +8,11 @@
 
 namespace oomw::go {
 
-Symbolizer::Symbolizer(const ByteSource& file, Limits limits) : reader_(file, limits.bytes, kFileBlockBytes) {}
+Symbolizer::Symbolizer(const ByteSource& file, Limits limits) : reader_(file, limits.bytes, elf::kFileBlockBytes) {}
 
 Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file, Limits limits) {
   std::unique_ptr<Symbolizer> symbolizer(new Symbolizer(file, limits));
-  ASSIGN_OR_RETURN(symbolizer->elf_, ElfFile::open(symbolizer->reader_));
+  ASSIGN_OR_RETURN(symbolizer->elf_, elf::File::open(symbolizer->reader_));
   ASSIGN_OR_RETURN(symbolizer->table_, Pclntab::find(*symbolizer->elf_));
   ASSIGN_OR_RETURN(symbolizer->text_start_, find_text_start(*symbolizer->elf_, *symbolizer->table_));
   symbolizer->table_->limit_steps(limits.steps);
@@ -80,7 +80,7 @@ std::optional<StackPlace> Symbolizer::stack_place(std::uint64_t address) const {
                     function->switches_stack};
 }
 
-std::uint64_t Symbolizer::own_bytes() const { return CachedReader::kBlocks * kFileBlockBytes + texts_.bytes(); }
+std::uint64_t Symbolizer::own_bytes() const { return CachedReader::kBlocks * elf::kFileBlockBytes + texts_.bytes(); }
 
 Result<NamedFrames> name_frames(const ByteSource& file, std::span<const WantedAddress> wanted) {
   ASSIGN_OR_RETURN(const auto symbolizer, Symbolizer::open(file));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 #include "runtimes/go/frame_table.h"
 #include "runtimes/go/inline_tree.h"
 #include "runtimes/go/pclntab.h"
@@ -19,7 +19,7 @@ namespace oomw::go {
 
 // Where a place in Go's code has its return address.
 struct StackPlace {
-  AddressRange function;           // as in the file
+  elf::AddressRange function;      // as in the file
   std::uint32_t bytes = 0;         // from the stack pointer to the return address
   bool is_outermost = false;       // begins a stack: there is no return address
   bool is_on_other_stack = false;  // the stack pointer was switched: bytes lead nowhere
@@ -65,7 +65,7 @@ class Symbolizer {
                                std::uint32_t name_offset);
 
   CachedReader reader_;
-  std::optional<ElfFile> elf_;
+  std::optional<elf::File> elf_;
   std::optional<Pclntab> table_;
   std::optional<InlineTree> inline_tree_;
   std::uint64_t text_start_ = 0;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "elf/elf_file.h"
 #include "memory/cached_reader.h"
-#include "runtimes/go/elf_file.h"
 
 namespace oomw::jvm {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxSymbols = 65'536;
 constexpr std::string_view kPrefix = "gHotSpotVM";
 constexpr std::size_t kMaxSymbolName = 64;
 
-Result<VmSymbols> symbols_of(const go::ElfFile& elf, const go::Section& table, const go::Section& names) {
+Result<VmSymbols> symbols_of(const elf::File& elf, const elf::Section& table, const elf::Section& names) {
   VmSymbols symbols;
   const std::uint64_t count = std::min(table.size / sizeof(Elf64_Sym), kMaxSymbols);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -31,8 +31,8 @@ Result<VmSymbols> symbols_of(const go::ElfFile& elf, const go::Section& table, c
 }
 
 // What to add to a link-time address.
-Result<std::uint64_t> load_bias(const go::ElfFile& elf, const Mapping& mapping) {
-  for (const go::Segment& segment : elf.segments()) {
+Result<std::uint64_t> load_bias(const elf::File& elf, const Mapping& mapping) {
+  for (const elf::Segment& segment : elf.segments()) {
     const bool holds =
         segment.offset <= mapping.file_offset && mapping.file_offset - segment.offset < segment.file_size;
     if (holds) return mapping.begin - mapping.file_offset + segment.offset - segment.address;
@@ -52,9 +52,9 @@ const Mapping* find_libjvm(const MemoryMap& map) {
 
 Result<VmSymbols> read_vm_symbols(const ByteSource& library, const Mapping& mapping) {
   CachedReader reader(library, kMaxBytes);
-  ASSIGN_OR_RETURN(const go::ElfFile elf, go::ElfFile::open(reader));
-  const go::Section* table = elf.find_section(".dynsym");
-  const go::Section* names = elf.find_section(".dynstr");
+  ASSIGN_OR_RETURN(const elf::File elf, elf::File::open(reader));
+  const elf::Section* table = elf.find_section(".dynsym");
+  const elf::Section* names = elf.find_section(".dynstr");
   if (table == nullptr || names == nullptr || table->entry_size != sizeof(Elf64_Sym)) {
     return fail(ErrorCode::kUnsupported, "libjvm.so has no dynamic symbols");
   }

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "elf/elf_file.h"
 #include "memory/cached_reader.h"
-#include "runtimes/go/elf_file.h"
 
 namespace oomw::v8 {
 namespace {
@@ -30,7 +30,7 @@ std::optional<std::string> name_at(std::string_view names, std::uint64_t at) {
   return std::string(rest.substr(0, end));
 }
 
-Result<Values> values_of(const go::ElfFile& elf, const go::Section& table, const go::Section& names) {
+Result<Values> values_of(const elf::File& elf, const elf::Section& table, const elf::Section& names) {
   if (table.entry_size != sizeof(Elf64_Sym) || table.size > kMaxTable || names.size > kMaxNames) return Values();
   std::vector<Elf64_Sym> symbols(table.size / sizeof(Elf64_Sym));
   std::string text(names.size, '\0');
@@ -181,10 +181,10 @@ Result<Constants> constants_of(const std::map<std::string, std::int32_t>& values
 
 Result<Constants> read_constants(const ByteSource& binary) {
   CachedReader reader(binary, kMaxBytes);
-  ASSIGN_OR_RETURN(const go::ElfFile elf, go::ElfFile::open(reader));
+  ASSIGN_OR_RETURN(const elf::File elf, elf::File::open(reader));
   for (const auto& [table_name, names_name] : {std::pair(".dynsym", ".dynstr"), std::pair(".symtab", ".strtab")}) {
-    const go::Section* table = elf.find_section(table_name);
-    const go::Section* names = elf.find_section(names_name);
+    const elf::Section* table = elf.find_section(table_name);
+    const elf::Section* names = elf.find_section(names_name);
     if (table == nullptr || names == nullptr) continue;
     ASSIGN_OR_RETURN(const Values values, values_of(elf, *table, *names));
     if (!values.empty()) return constants_of(values);

@@ -148,9 +148,9 @@ TEST(Binary, truncated_at_or_within_any_section_never_gives_a_wrong_address) {
   const auto good = inspect(whole);
   const SpanSource source(whole);
   CachedReader reader(source, 1U << 30);
-  const auto elf = ElfFile::open(reader);
+  const auto elf = elf::File::open(reader);
   ASSERT_TRUE(elf.has_value());
-  for (const Section& section : elf->sections()) {
+  for (const elf::Section& section : elf->sections()) {
     for (const std::uint64_t cut :
          {section.offset, section.offset + section.size / 2, section.offset + section.size - 1}) {
       if (cut == 0 || cut >= whole.size()) continue;
@@ -167,9 +167,9 @@ TEST(Binary, overwritten_sections_never_give_a_wrong_address) {
   const auto good = inspect(whole);
   const SpanSource source(whole);
   CachedReader reader(source, 1U << 30);
-  const auto elf = ElfFile::open(reader);
+  const auto elf = elf::File::open(reader);
   ASSERT_TRUE(elf.has_value());
-  for (const Section& section : elf->sections()) {
+  for (const elf::Section& section : elf->sections()) {
     if (!section.has_file_bytes() || section.offset + section.size > whole.size()) continue;
     for (const std::byte fill : {std::byte{0}, std::byte{0xff}}) {
       Bytes broken = whole;
@@ -185,7 +185,7 @@ TEST(Binary, damaged_headers_and_function_table_do_no_harm) {
   const Bytes whole = load(program.path);
   const SpanSource source(whole);
   CachedReader reader(source, 1U << 30);
-  const auto table_at = ElfFile::open(reader)->find_section(".gopclntab")->offset;
+  const auto table_at = elf::File::open(reader)->find_section(".gopclntab")->offset;
   std::mt19937_64 random(1);  // NOLINT: the same damage each time
   for (int i = 0; i < 300; ++i) {
     Bytes broken = whole;
@@ -218,7 +218,7 @@ TEST(Pclntab, table_of_go_1_17_is_unsupported) {
   const Bytes untouched = bytes;
   const SpanSource source(untouched);
   CachedReader reader(source, 1U << 30);
-  const auto at = ElfFile::open(reader)->find_section(".gopclntab")->offset;
+  const auto at = elf::File::open(reader)->find_section(".gopclntab")->offset;
   bytes[at] = std::byte{0xfa};
   const auto binary = inspect(bytes);
   ASSERT_TRUE(binary.has_value());

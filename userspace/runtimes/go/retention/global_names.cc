@@ -25,11 +25,11 @@ constexpr std::string_view kUsedBy = "used by ", kMoreUsers = "...", kRuntime = 
 // The variable that holds each address, by .symtab.
 void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
                      std::map<std::uint64_t, std::string>& names) {
-  const ElfFile& elf = image.elf();
-  const Section* table = elf.find_section(".symtab");
+  const elf::File& elf = image.elf();
+  const elf::Section* table = elf.find_section(".symtab");
   if (!table || table->entry_size != sizeof(Elf64_Sym) || table->size > kMaxSymbolBytes) return;
   if (table->link >= elf.sections().size()) return;
-  const Section& strings = elf.sections()[table->link];
+  const elf::Section& strings = elf.sections()[table->link];
   std::vector<Elf64_Sym> chunk(kChunkBytes / sizeof(Elf64_Sym));
   for (std::uint64_t done = 0; done + sizeof(Elf64_Sym) <= table->size;) {
     const std::uint64_t count = std::min<std::uint64_t>(chunk.size(), (table->size - done) / sizeof(Elf64_Sym));
@@ -52,7 +52,7 @@ void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
 std::map<std::uint64_t, std::uint64_t> find_pointers(Image& image, CachedReader& memory,
                                                      std::span<const std::uint64_t> addresses) {
   std::map<std::uint64_t, std::uint64_t> found;
-  const AddressRange data = image.data();
+  const elf::AddressRange data = image.data();
   std::vector<std::uint64_t> chunk(kChunkBytes / sizeof(std::uint64_t));
   const std::uint64_t end = std::min(data.end, data.begin + kMaxSearchedData);
   for (std::uint64_t at = data.begin; at + sizeof(std::uint64_t) <= end; at += kChunkBytes) {
@@ -75,7 +75,7 @@ class CodeScan {
   }
 
   void run() {
-    const AddressRange text = image_.text();
+    const elf::AddressRange text = image_.text();
     std::vector<std::byte> chunk(kChunkBytes + kOverlap);
     for (std::uint64_t at = text.begin; at < text.end && at - text.begin < kMaxCodeBytes; at += kChunkBytes) {
       const std::span part(chunk.data(), std::min<std::uint64_t>(chunk.size(), text.end - at));

@@ -47,17 +47,17 @@ std::string without_type_arguments(std::string_view name) {
 
 Result<std::unique_ptr<Image>> Image::open(const ByteSource& file, std::uint64_t load_bias) {
   std::unique_ptr<Image> image(new Image(file, load_bias));
-  ASSIGN_OR_RETURN(image->elf_, ElfFile::open(image->reader_));
-  if (image->elf_->machine() != Machine::kAmd64) return fail(ErrorCode::kUnsupported, "only amd64 programs");
+  ASSIGN_OR_RETURN(image->elf_, elf::File::open(image->reader_));
+  if (image->elf_->machine() != elf::Machine::kAmd64) return fail(ErrorCode::kUnsupported, "only amd64 programs");
   ASSIGN_OR_RETURN(image->table_, Pclntab::find(*image->elf_));
   ASSIGN_OR_RETURN(image->module_, ModuleData::find(*image->elf_, *image->table_));
   const auto range = [&](std::size_t word) {
-    return AddressRange{image->module_word(word), image->module_word(word + 1)};
+    return elf::AddressRange{image->module_word(word), image->module_word(word + 1)};
   };
   image->text_ = range(kTextWord);
   image->data_ = range(kDataWord);
   image->bss_ = range(kBssWord);
-  for (const AddressRange& r : {image->data_, image->bss_}) {
+  for (const elf::AddressRange& r : {image->data_, image->bss_}) {
     if (r.end < r.begin || r.size() > kMaxDataBytes || r.begin % 8 != 0) {
       return fail(ErrorCode::kUnsupported, "module data not understood");
     }

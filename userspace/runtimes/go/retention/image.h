@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elf/elf_file.h"
 #include "memory/cached_reader.h"
-#include "runtimes/go/elf_file.h"
 #include "runtimes/go/module_data.h"
 #include "runtimes/go/pclntab.h"
 
@@ -48,12 +48,12 @@ class Image {
 
   [[nodiscard]] static Result<std::unique_ptr<Image>> open(const ByteSource& file, std::uint64_t load_bias);
 
-  [[nodiscard]] const ElfFile& elf() const { return *elf_; }
+  [[nodiscard]] const elf::File& elf() const { return *elf_; }
   [[nodiscard]] std::uint64_t load_bias() const { return load_bias_; }
-  [[nodiscard]] AddressRange text() const { return text_; }
+  [[nodiscard]] elf::AddressRange text() const { return text_; }
   // Where globals with pointers lie.
-  [[nodiscard]] AddressRange data() const { return data_; }
-  [[nodiscard]] AddressRange bss() const { return bss_; }
+  [[nodiscard]] elf::AddressRange data() const { return data_; }
+  [[nodiscard]] elf::AddressRange bss() const { return bss_; }
   // Word of the module data, as a process address.
   [[nodiscard]] std::uint64_t module_word(std::size_t index) const { return module_->word(index) + load_bias_; }
 
@@ -85,10 +85,10 @@ class Image {
 
   CachedReader reader_;
   std::uint64_t load_bias_;
-  std::optional<ElfFile> elf_;
+  std::optional<elf::File> elf_;
   std::optional<Pclntab> table_;
   std::optional<ModuleData> module_;
-  AddressRange text_, data_, bss_;
+  elf::AddressRange text_, data_, bss_;
   std::size_t name_bytes_ = 0;
   std::unordered_map<std::uint32_t, std::unique_ptr<Function>> functions_;  // by entry offset
   std::unordered_map<std::uint64_t, const Function*> by_pc_;

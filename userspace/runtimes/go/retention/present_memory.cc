@@ -15,8 +15,8 @@ constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 47;
 
 }  // namespace
 
-const Segment* PresentMemory::segment_at(std::uint64_t address) const {
-  for (const Segment& segment : executable_.segments()) {
+const elf::Segment* PresentMemory::segment_at(std::uint64_t address) const {
+  for (const elf::Segment& segment : executable_.segments()) {
     if (address - load_bias_ - segment.address < segment.memory_size) return &segment;
   }
   return nullptr;
@@ -39,7 +39,7 @@ Result<> PresentMemory::fill(Page kind, std::uint64_t address, std::span<std::by
     if (n < out.size()) std::fill(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), std::byte{0});
   }
   if (kind != Page::kFile) return {};
-  for (const Segment& segment : executable_.segments()) {
+  for (const elf::Segment& segment : executable_.segments()) {
     const std::uint64_t begin = std::max(address, segment.address + load_bias_);
     const std::uint64_t end = std::min(address + out.size(), segment.address + load_bias_ + segment.file_size);
     if (begin >= end) continue;

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elf/elf_file.h"
 #include "memory/byte_source.h"
-#include "runtimes/go/elf_file.h"
 
 namespace oomw::go::retention {
 
@@ -20,8 +20,8 @@ namespace oomw::go::retention {
 class PresentMemory final : public ByteSource {
  public:
   // `pagemap`: the bytes of /proc/PID/pagemap. `load_bias` is added to the executable's addresses.
-  PresentMemory(const ByteSource& memory, const ByteSource& pagemap, const ElfFile& executable, std::uint64_t load_bias,
-                std::uint64_t max_bytes)
+  PresentMemory(const ByteSource& memory, const ByteSource& pagemap, const elf::File& executable,
+                std::uint64_t load_bias, std::uint64_t max_bytes)
       : memory_(memory), pagemap_(pagemap), executable_(executable), load_bias_(load_bias), max_bytes_(max_bytes) {}
 
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
@@ -32,12 +32,12 @@ class PresentMemory final : public ByteSource {
  private:
   enum class Page { kAbsent, kMemory, kFile };
   [[nodiscard]] Page kind_of(std::uint64_t page, std::uint64_t entry) const;
-  [[nodiscard]] const Segment* segment_at(std::uint64_t address) const;
+  [[nodiscard]] const elf::Segment* segment_at(std::uint64_t address) const;
   [[nodiscard]] Result<> fill(Page kind, std::uint64_t address, std::span<std::byte> out) const;
 
   const ByteSource& memory_;
   const ByteSource& pagemap_;
-  const ElfFile& executable_;
+  const elf::File& executable_;
   const std::uint64_t load_bias_;
   const std::uint64_t max_bytes_;
   mutable std::uint64_t bytes_read_ = 0;

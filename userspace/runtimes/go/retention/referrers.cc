@@ -236,7 +236,7 @@ Result<> ReferrerSearch::scan_heap(bool is_descending, Visit visit) {
 }
 
 Result<> ReferrerSearch::scan_globals() {
-  for (const AddressRange& range : {image_.data(), image_.bss()}) {
+  for (const elf::AddressRange& range : {image_.data(), image_.bss()}) {
     std::uint64_t before = 0;
     for (std::uint64_t at = range.begin; at + 8 <= range.end; at += kBlockBytes) {
       const std::span bytes(buffer_.data(), std::min(kBlockBytes, (range.end - at) / 8 * 8));

@@ -61,7 +61,7 @@ class SpanTable {
     const SpanLayout* layout = nullptr;
     // The part of mheap_ up to the list and a little behind it: words there are addresses of pages where the heap ends
     // or is searched on (pages.searchAddr, curArena), and keep nothing. All versions have 8 KiB of mheap_ behind it.
-    AddressRange heap_struct;
+    elf::AddressRange heap_struct;
   };
   [[nodiscard]] static Result<Location> locate(Image& image, CachedReader& memory);
   [[nodiscard]] static Result<SpanTable> read(const Location& location, CachedReader& memory);
@@ -70,7 +70,7 @@ class SpanTable {
   [[nodiscard]] const Span& span(std::uint32_t index) const { return spans_[index]; }
   [[nodiscard]] const SpanLayout& layout() const { return *layout_; }
   // Words of the runtime that look like references to objects and are none.
-  [[nodiscard]] const AddressRange& heap_struct() const { return heap_struct_; }
+  [[nodiscard]] const elf::AddressRange& heap_struct() const { return heap_struct_; }
   [[nodiscard]] std::uint64_t low() const { return low_; }
   [[nodiscard]] std::uint64_t size() const { return high_ - low_; }
   [[nodiscard]] std::uint64_t bytes_in_use() const;
@@ -88,7 +88,7 @@ class SpanTable {
   [[nodiscard]] Result<> index();
 
   const SpanLayout* layout_ = nullptr;
-  AddressRange heap_struct_;
+  elf::AddressRange heap_struct_;
   std::vector<Span> spans_;
   std::vector<std::uint8_t> bits_;
   std::vector<std::uint32_t> pages_;  // page -> span + 1

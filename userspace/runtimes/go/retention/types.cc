@@ -64,7 +64,7 @@ Result<std::unique_ptr<TypeTable>> TypeTable::find(Image& image, CachedReader& m
   std::size_t best_sound = 0;
   for (std::size_t i = kFirst; i <= kLast; ++i) {
     for (std::size_t j = i + 1; j <= i + 3; ++j) {
-      const AddressRange range{image.module_word(i), image.module_word(j)};
+      const elf::AddressRange range{image.module_word(i), image.module_word(j)};
       if (range.end <= range.begin || range.size() > kMaxTypeRange || range.begin < 0x1000) continue;
       std::unique_ptr<TypeTable> table(new TypeTable(range, memory));
       std::size_t sound = 0, tried = 0;

@@ -93,7 +93,7 @@ class TypeTable {
   [[nodiscard]] bool may_point(const Type& type, std::uint64_t offset);
 
  private:
-  TypeTable(AddressRange range, CachedReader& memory) : range_(range), memory_(memory) {}
+  TypeTable(elf::AddressRange range, CachedReader& memory) : range_(range), memory_(memory) {}
   [[nodiscard]] std::size_t count_reachable();
   [[nodiscard]] std::optional<std::string> name_at(std::uint64_t address);
   [[nodiscard]] std::unique_ptr<Type> parse(std::uint64_t address);
@@ -103,7 +103,7 @@ class TypeTable {
   void append_field(const Type& type, std::uint64_t offset, int depth, std::string& path);
   [[nodiscard]] std::uint64_t word(std::uint64_t address) { return memory_.get<std::uint64_t>(address).value_or(0); }
 
-  AddressRange range_;
+  elf::AddressRange range_;
   CachedReader& memory_;
   std::size_t name_bytes_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Type>> types_;

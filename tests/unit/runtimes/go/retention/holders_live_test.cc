@@ -321,7 +321,7 @@ TEST(Holders, forged_global_into_the_middle_of_a_list_is_not_its_owner) {
   ASSERT_TRUE(image.has_value());
   constexpr std::uint64_t kWords = 6;
   int named = 0;
-  for (const AddressRange& range : {(*image)->data(), (*image)->bss()}) {
+  for (const elf::AddressRange& range : {(*image)->data(), (*image)->bss()}) {
     for (std::uint64_t i = 0; i < kWords; ++i) {
       const std::uint64_t address = (range.begin + (range.end - range.begin) * i / kWords) / 8 * 8;
       const ForgedWord forged(held.pid(), address, middle);

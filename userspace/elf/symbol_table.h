@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 inline constexpr std::size_t kSymbolChunk = 512;  // symbols that are read at once
 
@@ -26,7 +26,7 @@ class SymbolTable {
   static constexpr std::size_t kMaxSymbols = 512u << 10, kMaxName = 1024;
   static constexpr std::size_t kMaxPacked = 4u << 20, kMaxUnpacked = 8u << 20;
 
-  explicit SymbolTable(const go::ElfFile& file);
+  explicit SymbolTable(const File& file);
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
   ~SymbolTable();
@@ -45,14 +45,14 @@ class SymbolTable {
     std::uint32_t name = 0;  // offset in its string table
     bool is_unpacked = false;
   };
-  void add(const go::ElfFile& file, const go::Section& section, bool is_unpacked);
-  void unpack(const go::ElfFile& file);
+  void add(const File& file, const Section& section, bool is_unpacked);
+  void unpack(const File& file);
   [[nodiscard]] std::string name_of(const Symbol& symbol) const;
 
-  const go::ElfFile& file_;
+  const File& file_;
   std::uint64_t names_ = 0, unpacked_names_ = 0;  // file offsets of the string tables
   std::unique_ptr<Unpacked> unpacked_;
   std::vector<Symbol> symbols_;  // by their begin
 };
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "growth/cfi_row.h"
-#include "growth/dwarf_cursor.h"
+#include "elf/cfi_row.h"
+#include "elf/dwarf_cursor.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 // Runs the instructions of a CIE and of an FDE up to one address. Bounded by their bytes, kMaxRemembered saved states
 // and kMaxExpressions bytes.
@@ -53,4 +53,4 @@ class CfiProgram {
   bool is_good_ = true;
 };
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 // In DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, then the return address.
 inline constexpr std::size_t kRegisters = 17;
@@ -70,4 +70,4 @@ struct StackCopy {
 // address: that is the outermost frame.
 [[nodiscard]] std::optional<Registers> caller_of(const CfiRow& row, const Registers& registers, const StackCopy& stack);
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtimes/go/elf_file.h"
+#include "elf/elf_file.h"
 
 #include <elf.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace oomw::go {
+namespace oomw::elf {
 
 namespace {
 
@@ -44,9 +44,9 @@ Section section_of(const Elf64_Shdr& header) {
 
 bool Section::has_file_bytes() const { return type != SHT_NOBITS && type != SHT_NULL; }
 
-Result<ElfFile> ElfFile::open(CachedReader& reader) {
+Result<File> File::open(CachedReader& reader) {
   ASSIGN_OR_RETURN(const auto header, reader.get<Elf64_Ehdr>(0));
-  ElfFile file(reader);
+  File file(reader);
   ASSIGN_OR_RETURN(file.machine_, machine_of(header));
   file.is_position_independent_ = header.e_type == ET_DYN;
   file.entry_ = header.e_entry;
@@ -57,7 +57,7 @@ Result<ElfFile> ElfFile::open(CachedReader& reader) {
   return file;
 }
 
-Result<> ElfFile::load_segments(std::uint64_t offset, std::uint16_t entry_size, std::uint32_t count) {
+Result<> File::load_segments(std::uint64_t offset, std::uint16_t entry_size, std::uint32_t count) {
   if (count == 0 || count > kMaxSegments || entry_size != sizeof(Elf64_Phdr)) {
     return fail(ErrorCode::kInvalid,
                 std::to_string(count) + " program headers of " + std::to_string(entry_size) + " B");
@@ -76,8 +76,8 @@ Result<> ElfFile::load_segments(std::uint64_t offset, std::uint16_t entry_size, 
   return {};
 }
 
-Result<> ElfFile::load_sections(std::uint64_t offset, std::uint16_t entry_size, std::uint64_t count,
-                                std::uint32_t names_index) {
+Result<> File::load_sections(std::uint64_t offset, std::uint16_t entry_size, std::uint64_t count,
+                             std::uint32_t names_index) {
   if (count > kMaxSections || entry_size != sizeof(Elf64_Shdr) || names_index >= count ||
       overflows(offset, count * sizeof(Elf64_Shdr))) {
     return fail(ErrorCode::kInvalid, "section headers: " + std::to_string(count) + " of " + std::to_string(entry_size));
@@ -99,12 +99,12 @@ Result<> ElfFile::load_sections(std::uint64_t offset, std::uint16_t entry_size, 
   return {};
 }
 
-const Section* ElfFile::find_section(std::string_view name) const {
+const Section* File::find_section(std::string_view name) const {
   const auto it = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
   return it == sections_.end() ? nullptr : &*it;
 }
 
-std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
+std::optional<std::uint64_t> File::offset_of(std::uint64_t address) const {
   for (const Segment& segment : segments_) {
     if (address >= segment.address && address - segment.address < segment.file_size) {
       return segment.offset + (address - segment.address);
@@ -113,7 +113,7 @@ std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const {
   return std::nullopt;
 }
 
-Result<> ElfFile::read_at(std::uint64_t address, std::span<std::byte> out) const {
+Result<> File::read_at(std::uint64_t address, std::span<std::byte> out) const {
   const auto offset = offset_of(address);
   const auto last = out.empty() ? offset : offset_of(address + out.size() - 1);
   if (!offset || !last || *last - *offset != out.size() - (out.empty() ? 0 : 1)) {
@@ -122,7 +122,7 @@ Result<> ElfFile::read_at(std::uint64_t address, std::span<std::byte> out) const
   return reader_->read(*offset, out);
 }
 
-std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* section_name) {
+std::optional<std::vector<std::byte>> note_of(const File& elf, const char* section_name) {
   const Section* section = elf.find_section(section_name);
   if (!section) return std::nullopt;
   const auto header = elf.reader().get<Elf64_Nhdr>(section->offset);
@@ -135,9 +135,9 @@ std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* se
   return description;
 }
 
-std::string gnu_build_id(const ElfFile& elf) {
+std::string gnu_build_id(const File& elf) {
   const auto id = note_of(elf, ".note.gnu.build-id");
   return id ? to_hex({reinterpret_cast<const char*>(id->data()), id->size()}) : "";
 }
 
-}  // namespace oomw::go
+}  // namespace oomw::elf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/symbol_table.h"
+#include "elf/symbol_table.h"
 
 #include <elf.h>
 #include <lzma.h>
@@ -11,7 +11,7 @@
 
 #include "memory/byte_source.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 namespace {
 
 constexpr std::uint64_t kUnpackMemory = 24u << 20;
@@ -51,11 +51,11 @@ struct SymbolTable::Unpacked {
   CachedReader reader;
 };
 
-SymbolTable::SymbolTable(const go::ElfFile& file) : file_(file) {
-  const go::Section* full = file.find_section(".symtab");
+SymbolTable::SymbolTable(const File& file) : file_(file) {
+  const Section* full = file.find_section(".symtab");
   if (full != nullptr) add(file, *full, false);
   if (symbols_.empty()) {
-    if (const go::Section* dynamic = file.find_section(".dynsym"); dynamic != nullptr) add(file, *dynamic, false);
+    if (const Section* dynamic = file.find_section(".dynsym"); dynamic != nullptr) add(file, *dynamic, false);
     unpack(file);
   }
   std::ranges::sort(symbols_, [](const Symbol& a, const Symbol& b) {
@@ -66,18 +66,18 @@ SymbolTable::SymbolTable(const go::ElfFile& file) : file_(file) {
 
 SymbolTable::~SymbolTable() = default;
 
-void SymbolTable::unpack(const go::ElfFile& file) {
-  const go::Section* packed = file.find_section(".gnu_debugdata");
+void SymbolTable::unpack(const File& file) {
+  const Section* packed = file.find_section(".gnu_debugdata");
   if (packed == nullptr || !packed->has_file_bytes() || packed->size > kMaxPacked) return;
   std::vector<std::uint8_t> bytes(packed->size);
   if (!file.reader().read(packed->offset, std::as_writable_bytes(std::span(bytes)))) return;
   unpacked_ = std::make_unique<Unpacked>(unxz(bytes));
-  const auto inner = go::ElfFile::open(unpacked_->reader);
-  const go::Section* full = inner.has_value() ? inner->find_section(".symtab") : nullptr;
+  const auto inner = File::open(unpacked_->reader);
+  const Section* full = inner.has_value() ? inner->find_section(".symtab") : nullptr;
   if (full != nullptr) add(*inner, *full, true);
 }
 
-void SymbolTable::add(const go::ElfFile& file, const go::Section& section, bool is_unpacked) {
+void SymbolTable::add(const File& file, const Section& section, bool is_unpacked) {
   if (!section.has_file_bytes() || section.link >= file.sections().size()) return;
   (is_unpacked ? unpacked_names_ : names_) = file.sections()[section.link].offset;
   std::vector<Elf64_Sym> chunk(kSymbolChunk);
@@ -123,4 +123,4 @@ std::uint64_t SymbolTable::own_bytes() const {
   return symbols_.capacity() * sizeof(Symbol) + (unpacked_ ? unpacked_->bytes.capacity() : 0);
 }
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

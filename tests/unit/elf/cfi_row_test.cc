@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/cfi_row.h"
+#include "elf/cfi_row.h"
 
 #include <gtest/gtest.h>
 
-#include "growth/cfi_program.h"
+#include "elf/cfi_program.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 namespace {
 
 constexpr std::uint64_t kStack = 0x7000;
@@ -73,4 +73,4 @@ TEST_F(CfiRowTest, return_address_when_outside_of_the_copy_gives_no_caller) {
 }
 
 }  // namespace
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/cfi_program.h"
+#include "elf/cfi_program.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 void CfiProgram::set(std::uint64_t number, RuleKind kind, std::int64_t value) {
   // Vector registers and the like are not followed.
@@ -137,4 +137,4 @@ bool CfiProgram::run(std::span<const std::uint8_t> instructions, std::uint64_t b
   return is_good_ && in.is_good();
 }
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "growth/cfi_row.h"
-#include "runtimes/go/elf_file.h"
+#include "elf/cfi_row.h"
+#include "elf/elf_file.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 // The unwinding tables of an executable, read by pread only: a mapped file that shrinks would end the reader.
 // A function is found by the search table of .eh_frame_hdr, or by an index of .eh_frame where there is no table
@@ -21,7 +21,7 @@ class EhFrame {
   static constexpr std::uint32_t kMaxEntryBytes = 64u << 10;
 
   // No tables at all: every row is kNotFound.
-  explicit EhFrame(const go::ElfFile& file);
+  explicit EhFrame(const File& file);
 
   [[nodiscard]] bool is_empty() const { return table_entries_ == 0 && index_.empty(); }
   // The row of an instruction at a link-time address; kNotFound: no entry has it.
@@ -34,10 +34,10 @@ class EhFrame {
   [[nodiscard]] Result<std::uint64_t> entry_of(std::uint64_t address) const;
   [[nodiscard]] Result<std::uint64_t> search_table(std::uint64_t address) const;
 
-  const go::ElfFile& file_;
+  const File& file_;
   std::uint64_t header_ = 0;  // address of .eh_frame_hdr
   std::uint32_t table_entries_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> index_;  // first instruction, entry
 };
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/cfi_row.h"
+#include "elf/cfi_row.h"
 
 #include <cstring>
 
-#include "growth/dwarf_cursor.h"
+#include "elf/dwarf_cursor.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 namespace {
 
 constexpr int kMaxOperations = 128;
@@ -168,4 +168,4 @@ std::optional<Registers> caller_of(const CfiRow& row, const Registers& registers
   return caller;
 }
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "memory/cached_reader.h"
 
-namespace oomw::go {
+namespace oomw::elf {
 
 inline constexpr std::size_t kFileBlockBytes = 32U << 10;  // of an executable, read at once
 
@@ -48,11 +48,11 @@ struct Segment {
 // - 32-bit, big-endian and machines other than amd64 and arm64 are kUnsupported; not ELF is
 //   kInvalid; both after the first 64 bytes.
 // Borrows the reader, which must outlive it.
-class ElfFile {
+class File {
  public:
   static constexpr std::size_t kMaxSections = 4096, kMaxSegments = 256;
 
-  [[nodiscard]] static Result<ElfFile> open(CachedReader& reader);
+  [[nodiscard]] static Result<File> open(CachedReader& reader);
 
   [[nodiscard]] Machine machine() const { return machine_; }
   [[nodiscard]] bool is_position_independent() const { return is_position_independent_; }
@@ -77,7 +77,7 @@ class ElfFile {
   [[nodiscard]] CachedReader& reader() const { return *reader_; }
 
  private:
-  explicit ElfFile(CachedReader& reader) : reader_(&reader) {}
+  explicit File(CachedReader& reader) : reader_(&reader) {}
 
   [[nodiscard]] Result<> load_segments(std::uint64_t offset, std::uint16_t entry_size, std::uint32_t count);
   [[nodiscard]] Result<> load_sections(std::uint64_t offset, std::uint16_t entry_size, std::uint64_t count,
@@ -95,9 +95,9 @@ class ElfFile {
 inline constexpr std::size_t kMaxNote = 128;
 
 // The description of a note section that holds one note, at most kMaxNote bytes.
-[[nodiscard]] std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* section_name);
+[[nodiscard]] std::optional<std::vector<std::byte>> note_of(const File& elf, const char* section_name);
 // What the linker calls this very build, in lower-case hex, by which debuggers and debuginfod find its symbols; "" if
 // it has none.
-[[nodiscard]] std::string gnu_build_id(const ElfFile& elf);
+[[nodiscard]] std::string gnu_build_id(const File& elf);
 
-}  // namespace oomw::go
+}  // namespace oomw::elf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/eh_frame.h"
+#include "elf/eh_frame.h"
 
 #include <elf.h>
 
@@ -9,10 +9,10 @@
 #include <optional>
 #include <string_view>
 
-#include "growth/cfi_program.h"
-#include "growth/dwarf_cursor.h"
+#include "elf/cfi_program.h"
+#include "elf/dwarf_cursor.h"
 
-namespace oomw::growth {
+namespace oomw::elf {
 namespace {
 
 // What a CIE says for its functions.
@@ -29,7 +29,7 @@ struct Entry {
   std::uint32_t id = 0;             // 0: a CIE; else how far its CIE is before this field
 };
 
-Result<Entry> read_entry(const go::ElfFile& file, std::uint64_t address) {
+Result<Entry> read_entry(const File& file, std::uint64_t address) {
   ASSIGN_OR_RETURN(const std::uint32_t size, file.get_at<std::uint32_t>(address));
   if (size < sizeof(std::uint32_t) || size > EhFrame::kMaxEntryBytes) {
     return fail(ErrorCode::kInvalid, "an entry of .eh_frame of " + std::to_string(size) + " B");
@@ -59,7 +59,7 @@ void read_augmentation(std::string_view letters, DwarfCursor& in, Common& common
   }
 }
 
-Result<Common> read_common(const go::ElfFile& file, std::uint64_t address) {
+Result<Common> read_common(const File& file, std::uint64_t address) {
   ASSIGN_OR_RETURN(const Entry entry, read_entry(file, address));
   if (entry.id != 0) return fail(ErrorCode::kInvalid, "no CIE where one should be");
   DwarfCursor in(entry.bytes);
@@ -89,7 +89,7 @@ std::uint64_t common_of(std::uint64_t entry, std::uint32_t id) { return entry + 
 // KiB for each 12 bytes.
 class FirstInstructions {
  public:
-  explicit FirstInstructions(const go::ElfFile& file) : file_(file) {}
+  explicit FirstInstructions(const File& file) : file_(file) {}
 
   std::optional<std::uint64_t> of(std::uint64_t entry) {
     const auto fde = read_entry(file_, entry);
@@ -110,15 +110,15 @@ class FirstInstructions {
   [[nodiscard]] bool may_go_on() const { return bytes_ < EhFrame::kMaxIndexedBytes; }
 
  private:
-  const go::ElfFile& file_;
+  const File& file_;
   std::uint8_t encoding_ = 0;
   std::uint64_t common_place_ = std::numeric_limits<std::uint64_t>::max(), bytes_ = 0;
 };
 
 }  // namespace
 
-EhFrame::EhFrame(const go::ElfFile& file) : file_(file) {
-  const go::Section* header = file.find_section(".eh_frame_hdr");
+EhFrame::EhFrame(const File& file) : file_(file) {
+  const Section* header = file.find_section(".eh_frame_hdr");
   if (header == nullptr || !load_header(header->address, header->size)) build_index();
 }
 
@@ -134,7 +134,7 @@ bool EhFrame::load_header(std::uint64_t address, std::uint64_t size) {
 }
 
 void EhFrame::build_index() {
-  const go::Section* section = file_.find_section(".eh_frame");
+  const Section* section = file_.find_section(".eh_frame");
   if (section == nullptr || section->type == SHT_NOBITS) return;
   const std::uint64_t size = std::min(section->size, kMaxIndexedBytes);
   FirstInstructions first(file_);
@@ -197,4 +197,4 @@ Result<CfiRow> EhFrame::row(std::uint64_t address) const {
   return std::move(program.row);
 }
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace oomw::growth {
+namespace oomw::elf {
 
 // How .eh_frame writes an address (DW_EH_PE_*): the lower half says how long, the upper half what it is relative to.
 inline constexpr std::uint8_t kPointerOmitted = 0xff;
@@ -113,4 +113,4 @@ class DwarfCursor {
   bool is_good_ = true;
 };
 
-}  // namespace oomw::growth
+}  // namespace oomw::elf
