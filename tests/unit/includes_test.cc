@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,20 +43,23 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["base"] = {};
     map["pprof"] = map["events"] = map["reader"] = {"base"};
     map["facts"] = {"base", "events", "pprof"};
-    map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
+    map["memory"] = {"base"};
+    map["kernel"] = map["kubernetes"] = map["model"] = {"base", "events"};
+    map["process"] = {"base", "events", "memory"};
+    map["system"] = {"base", "events", "process"};
     map["triggers"] = {"base", "events", "model"};
     map["elf"] = {"base", "memory"};
     map["runtimes"] = {"base", "events", "pprof"};
-    map["runtimes/go"] = {"base", "elf", "events", "memory", "pprof", "reader", "runtimes"};
+    map["runtimes/go"] = {"base", "elf", "events", "memory", "pprof", "process", "reader", "runtimes"};
     map["runtimes/go/retention"] = {"base", "elf", "events", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
     map["runtimes/jvm"] = {"base", "elf", "events", "memory", "runtimes"};
     map["runtimes/v8"] = {"base", "elf", "memory", "runtimes", "runtimes/native"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
-    map["growth"] = {"base",   "elf",         "events",       "kernel",     "memory",
-                     "reader", "runtimes/go", "runtimes/jvm", "runtimes/v8"};
-    map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
+    map["growth"] = {"base",    "elf",    "events",      "kernel",       "memory",
+                     "process", "reader", "runtimes/go", "runtimes/jvm", "runtimes/v8"};
+    map["captures"] = {"base",  "events", "model",  "triggers", "system",     "process",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
     map["analyses"] = {"base",
                        "runtimes/native",
@@ -64,6 +68,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
                        "runtimes/v8",
                        "events",
                        "memory",
+                       "process",
                        "model",
                        "triggers",
                        "captures",
@@ -185,6 +190,20 @@ std::vector<SourceFile> sources_under(const std::string& folder) {
   return files;
 }
 
+// What opens a file below /proc/PID that the process shapes or can stall: process/ only (proc_files.h).
+std::vector<std::string> open_faults(const SourceFile& file) {
+  static const std::regex opens(
+      R"re(\b(open|read|stat|readlink)\w*\(.*"/?(mem|pagemap|maps|smaps|smaps_rollup|cmdline|environ|exe|root|cwd|fd)"|)re"
+      R"re("/?(map_files|fd|cwd|root|ns)/)re");
+  std::vector<std::string> faults;
+  if (folder_of(file) == "process") return faults;
+  for (const std::string_view line : split(file.text, '\n')) {
+    if (std::regex_search(line.begin(), line.end(), opens))
+      faults.push_back(file.path + ": " + std::string(trim(line)));
+  }
+  return faults;
+}
+
 template <typename Check>
 std::vector<std::string> faults_in(const std::vector<std::string>& folders, Check check) {
   std::vector<std::string> faults;
@@ -199,6 +218,10 @@ std::vector<std::string> faults_in(const std::vector<std::string>& folders, Chec
 const std::vector<std::string> kSigned = {"userspace", "bpf", "include", "tests"};
 
 TEST(Tree, dependencies_point_downward) { EXPECT_THAT(faults_in({"userspace"}, include_faults), IsEmpty()); }
+
+TEST(Tree, what_a_tenant_shapes_below_proc_is_opened_in_one_room) {
+  EXPECT_THAT(faults_in({"userspace"}, open_faults), IsEmpty());
+}
 
 TEST(Tree, every_source_file_has_its_license_line) { EXPECT_THAT(faults_in(kSigned, license_faults), IsEmpty()); }
 
@@ -248,6 +271,17 @@ TEST(IncludeCheck, downward_includes_pass) {
   EXPECT_THAT(include_faults({"userspace/kernel/a.cc", "#include <bpf/libbpf.h>\n"}), IsEmpty());
   EXPECT_THAT(include_faults({"userspace/kernel/a.cc", "#include \"oom.skel.h\"\n"}), IsEmpty());
   EXPECT_THAT(include_faults({"userspace/cli/a.cc", "#include \"web/metrics_server.h\"\n"}), IsEmpty());
+}
+
+TEST(OpenCheck, files_of_a_process_are_found_and_those_of_oneself_are_not) {
+  for (const char* line : {R"(open_at(process.dir_fd(), "mem", O_RDONLY))", R"(read_prefix_at(dir, "maps", kMax))",
+                           R"(read_link_at(dir, "exe"))", R"(::fstatat(dir, "ns/net", &ns, 0))",
+                           R"(read_file(dir + "/smaps"))", R"(open_at(dir, "map_files/" + range, O_RDONLY))"}) {
+    EXPECT_THAT(open_faults({"userspace/growth/a.cc", line}), testing::SizeIs(1)) << line;
+    EXPECT_THAT(open_faults({"userspace/process/a.cc", line}), IsEmpty()) << line;
+  }
+  EXPECT_THAT(open_faults({"userspace/captures/a.cc", R"(open_at(AT_FDCWD, "/proc/thread-self/ns/net", O_RDONLY))"}),
+              IsEmpty());
 }
 
 TEST(LicenseCheck, missing_wrong_and_double_lines_are_found) {

@@ -14,7 +14,7 @@
 #include "base/memory_budget.h"
 #include "base/unique_fd.h"
 #include "captures/profile_file.h"
-#include "memory/process_files.h"
+#include "process/process_files.h"
 #include "reader/reader_group.h"
 
 namespace oomw {

@@ -12,7 +12,7 @@
 
 #include "base/memory_budget.h"
 #include "events/heap_analysed.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 #include "reader/reader_group.h"
 #include "runtimes/runtime.h"
 #include "triggers/trend_schedule.h"

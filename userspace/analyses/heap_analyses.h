@@ -20,7 +20,7 @@
 #include "captures/spool.h"
 #include "events/heap_analysed.h"
 #include "events/share_kind.h"
-#include "memory/process_files.h"
+#include "process/process_files.h"
 #include "reader/reader_group.h"
 #include "triggers/analysis_policy.h"
 

@@ -16,7 +16,8 @@
 #include "base/victim_marks.h"
 #include "memory/byte_source.h"
 #include "memory/memory_map.h"
-#include "memory/target_process.h"
+#include "process/proc_files.h"
+#include "process/target_process.h"
 #include "runtimes/jvm/perf_data.h"
 
 namespace oomw {
@@ -25,15 +26,15 @@ namespace {
 // Mapped by a JVM as long as it lives, so it is found by its mapping whatever directory the container has for it.
 UniqueFd open_counters(const std::string& proc_root, ProcessKey key) {
   const auto process = TargetProcess::open(proc_root, key);
-  if (!process || !may_hold_memory_of(key.pid)) return {};
-  const auto maps = read_prefix_at(process->dir_fd(), "maps", JvmCounterFiles::kMaxMaps);
+  if (!process) return {};
+  const auto maps = read_process_file(process->dir_fd(), key.pid, ProcessFile::kMaps, JvmCounterFiles::kMaxMaps);
   if (!maps || !process->is_alive() || !may_hold_memory_of(key.pid)) return {};
   for (const std::string_view line : split(*maps, '\n')) {
     if (line.find("/hsperfdata_") == std::string_view::npos) continue;  // a map of 2 MiB, as Mappings, takes 6 more
     const MemoryMap map = MemoryMap::parse(line);
     if (map.mappings().empty() || !map.mappings().front().has_file() || !map.mappings().front().is_shared) continue;
     const Mapping& mapping = map.mappings().front();
-    auto file = open_at(process->dir_fd(), fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end), O_RDONLY);
+    auto file = open_mapped_file(process->dir_fd(), mapping.begin, mapping.end);
     return file ? std::move(*file) : UniqueFd();
   }
   return {};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

@@ -16,7 +16,7 @@
 #include "captures/capture.h"
 #include "captures/endpoint_cache.h"
 #include "captures/http_fetch.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

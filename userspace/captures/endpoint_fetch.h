@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "captures/endpoint_finder.h"
 #include "captures/http_fetch.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

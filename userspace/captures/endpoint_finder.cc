@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "captures/listener_table.h"
+#include "process/proc_files.h"
 
 namespace oomw {
 namespace {
@@ -52,7 +53,7 @@ struct CloseDirectory {
 }  // namespace
 
 Result<FdByInode> sockets_of(int pid_dir) {
-  ASSIGN_OR_RETURN(UniqueFd fd, open_at(pid_dir, "fd", O_RDONLY | O_DIRECTORY));
+  ASSIGN_OR_RETURN(UniqueFd fd, open_process_file(pid_dir, ProcessFile::kDescriptors));
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
   if (!directory) return fail_errno(errno, "fd");
   const int directory_fd = fd.release();  // closed with `directory`
@@ -83,7 +84,8 @@ Result<std::vector<PprofEndpoint>> endpoints_on(const std::vector<std::uint16_t>
                                                 const FdByInode& sockets) {
   std::vector<PprofEndpoint> endpoints;
   struct stat ns {};
-  if (::fstatat(target.dir_fd(), "ns/net", &ns, 0) != 0) return fail_errno(errno, "ns/net");
+  if (::fstatat(target.dir_fd(), name_of(ProcessFile::kNetworkNamespace), &ns, 0) != 0)
+    return fail_errno(errno, "its network namespace");
   for (const std::uint16_t port : ports) {
     for (const auto& listener : listeners) {
       const auto held = sockets.find(listener.inode);

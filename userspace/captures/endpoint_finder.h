@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

@@ -17,8 +17,8 @@
 #include "captures/profile_check.h"
 #include "captures/provenance.h"
 #include "facts/profile_facts.h"
-#include "memory/target_process.h"
 #include "pprof/codec.h"
+#include "process/target_process.h"
 
 namespace oomw {
 namespace {

@@ -5,7 +5,7 @@
 #include "captures/capture.h"
 #include "captures/endpoint_finder.h"
 #include "captures/memstats_text.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

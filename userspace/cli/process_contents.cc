@@ -9,7 +9,7 @@
 #include "analyses/analysis_job.h"
 #include "base/estimate_text.h"
 #include "base/text.h"
-#include "memory/process_files.h"
+#include "process/process_files.h"
 #include "reader/reader_group.h"
 
 namespace oomw::cli {

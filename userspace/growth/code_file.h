@@ -15,7 +15,7 @@
 #include "elf/symbol_table.h"
 #include "growth/python_symbols.h"
 #include "memory/byte_source.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 #include "runtimes/go/symbolizer.h"
 #include "runtimes/jvm/libjvm.h"
 #include "runtimes/v8/constants.h"

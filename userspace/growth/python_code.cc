@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "memory/present_pages.h"
-#include "memory/process_files.h"
+#include "process/process_files.h"
+#include "process/process_memory.h"
 
 namespace oomw::growth {
 namespace {

@@ -16,9 +16,10 @@
 #include "base/victim_marks.h"
 #include "growth/code_hits.h"
 #include "growth/growth_wire.h"
-#include "growth/perf_map_file.h"
 #include "growth/unwound.h"
 #include "memory/memory_map.h"
+#include "process/perf_map_file.h"
+#include "process/proc_files.h"
 
 namespace oomw {
 namespace {
@@ -36,13 +37,6 @@ FileKey key_of(const Mapping& mapping) { return {mapping.device, mapping.inode};
 // HotSpot's archive of classes: most names of the JDK's code are there.
 bool is_class_archive(const Mapping& mapping) {
   return mapping.has_file() && !mapping.is_executable && mapping.file_name().ends_with(".jsa");
-}
-
-std::string map_file_of(const Mapping& mapping) {
-  char name[64];
-  std::snprintf(name, sizeof name, "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.begin),
-                static_cast<unsigned long long>(mapping.end));
-  return name;
 }
 
 Result<UniqueFd> memory_file(const char* name) {
@@ -66,9 +60,8 @@ struct SampledProcess::Impl {
 
   // What is mapped now; the last known if the process is gone.
   void read_maps() {
-    if (VictimMarks::has(process.key().pid)) return;
-    const auto text = read_file_at(process.dir_fd(), "maps", MemoryMap::kMaxText);
-    if (!text || text->empty()) return;
+    const auto text = read_process_file(process.dir_fd(), process.key().pid, ProcessFile::kMaps, MemoryMap::kMaxText);
+    if (!text || text->empty() || text->size() == MemoryMap::kMaxText) return;
     map = MemoryMap::parse(*text);
     std::vector<const Mapping*> wanted;
     bool is_java = false;
@@ -109,7 +102,7 @@ struct SampledProcess::Impl {
 
   // The mapped file itself, whatever its path names by now; nullopt: it is gone, or no regular file.
   [[nodiscard]] std::optional<UniqueFd> open_mapped(const Mapping& mapping) const {
-    auto file = open_at(process.dir_fd(), map_file_of(mapping), O_RDONLY);
+    auto file = open_mapped_file(process.dir_fd(), mapping.begin, mapping.end);
     struct stat status {};
     if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
     return std::move(*file);
@@ -185,8 +178,8 @@ Result<SampledProcess> SampledProcess::open(const std::string& proc_root, Proces
   ASSIGN_OR_RETURN(TargetProcess process, TargetProcess::open(proc_root, key));
   auto impl = std::make_unique<Impl>(std::move(process));
   impl->read_maps();
-  if (auto file = open_at(impl->process.dir_fd(), "mem", O_RDONLY)) impl->memory = std::move(*file);
-  if (auto file = open_at(impl->process.dir_fd(), "pagemap", O_RDONLY)) impl->page_map = std::move(*file);
+  if (auto file = open_process_file(impl->process.dir_fd(), ProcessFile::kMemory)) impl->memory = std::move(*file);
+  if (auto file = open_process_file(impl->process.dir_fd(), ProcessFile::kPageMap)) impl->page_map = std::move(*file);
   // Another program by now, or none: what was read may be of either.
   if (!impl->map || !impl->process.is_alive()) return fail(ErrorCode::kNotFound, "the process is gone");
   return SampledProcess(std::move(impl));
@@ -210,8 +203,7 @@ Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records
   std::ranges::stable_sort(hits, std::greater(), &CodeHits::hits);
   impl_->open_files_of(hits);
   const Impl::Job job = impl_->job_for(std::move(hits));
-  if (job.has_run_time_code && !impl_->perf_map.is_valid())
-    impl_->perf_map = growth::open_perf_map(impl_->process.dir_fd());
+  if (job.has_run_time_code && !impl_->perf_map.is_valid()) impl_->perf_map = open_perf_map(impl_->process.dir_fd());
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));
   auto unwound = impl_->run(job, records, stacks, reader, owners);
   if (unwound && unwound->python.thread_state != 0) impl_->python = unwound->python;

@@ -13,7 +13,7 @@
 #include "base/memory_budget.h"
 #include "base/result.h"
 #include "events/growth_profile.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 #include "reader/reader.h"
 
 namespace oomw {

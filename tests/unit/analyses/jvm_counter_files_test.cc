@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "analyses/analysis_wire.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 
 namespace oomw {
 namespace {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "memory/byte_source.h"
+#include "process/process_memory.h"
 #include "runtimes/go/go_registry.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/go_fixture.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 #include "runtimes/go/binary.h"
 
 namespace oomw::go {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/exe_handles.h"
+#include "process/exe_handles.h"
 #include "runtimes/go/binary.h"
 #include "runtimes/go/frame_table.h"
 #include "runtimes/go/program_inspector.h"

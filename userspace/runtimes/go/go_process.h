@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "events/capture_terms.h"
 #include "events/goroutines_at_kill.h"
-#include "memory/exe_handles.h"
+#include "process/exe_handles.h"
 #include "runtimes/go/binary.h"
 #include "runtimes/go/go_names.h"
 #include "runtimes/go/heap_reader.h"

@@ -9,7 +9,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "memory/open_memory.h"
+#include "process/open_memory.h"
+#include "process/proc_files.h"
 #include "runtimes/go/fault_reason.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/registry_room.h"
@@ -39,8 +40,8 @@ std::uint32_t record_words_of(go::RecordLayout layout) {
 
 // Links of /proc: their text comes from the kernel alone. Containers share paths, not mount namespaces.
 std::string file_named_by(const TargetProcess& process) {
-  return read_link_at(process.dir_fd(), "exe").value_or("") + " " +
-         read_link_at(process.dir_fd(), "ns/mnt").value_or("");
+  return link_of_process(process.dir_fd(), ProcessFile::kExecutable).value_or("") + " " +
+         link_of_process(process.dir_fd(), ProcessFile::kMountNamespace).value_or("");
 }
 
 // "" where it cannot be read: those share one place. Kernel text; paths of many hierarchies are cut from the front.
@@ -123,7 +124,7 @@ Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<Monotonic
 }
 
 Result<GoRegistry::Executable> GoRegistry::open_executable(const TargetProcess& process) {
-  auto fd = open_at(process.dir_fd(), "exe", O_RDONLY);
+  auto fd = open_process_file(process.dir_fd(), ProcessFile::kExecutable);
   if (!fd.has_value()) {
     const bool has_none = fd.error().code == ErrorCode::kNotFound && process.is_alive();
     if (has_none) return fail(ErrorCode::kUnsupported, "no executable: a kernel thread");
@@ -200,7 +201,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
         exe.binary->profiling == Profiling::kLinkedOut ? CaptureReason::kLinkedOut : CaptureReason::kNotFound;
     joined->detail = std::move(target).error().message;
   }
-  auto path = read_link_at(process.dir_fd(), "exe");
+  auto path = link_of_process(process.dir_fd(), ProcessFile::kExecutable);
   joined->exe = handles_.share(std::move(exe.fd), exe.identity, path.has_value() ? std::move(*path) : "");
   return joined;
 }

@@ -15,7 +15,7 @@
 #include "base/fair_share.h"
 #include "base/result.h"
 #include "memory/inspections_under_way.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 #include "runtimes/go/binary_cache.h"
 #include "runtimes/go/go_process.h"
 #include "runtimes/go/program_inspector.h"

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
-#include "memory/open_memory.h"
+#include "process/open_memory.h"
 #include "runtimes/go/go_reading.h"
 #include "runtimes/go/heap_reader.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "memory/present_pages.h"
+#include "process/process_memory.h"
 #include "runtimes/go/bucket_walk.h"
 
 namespace oomw::go {

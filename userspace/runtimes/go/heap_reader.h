@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/result.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 #include "runtimes/go/bucket_decoder.h"
 #include "runtimes/go/heap_snapshot.h"
 

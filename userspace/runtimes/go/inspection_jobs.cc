@@ -11,8 +11,9 @@
 
 #include "base/text.h"
 #include "memory/deadline_source.h"
-#include "memory/process_files.h"
 #include "memory/resident_source.h"
+#include "process/process_files.h"
+#include "process/process_memory.h"
 #include "reader/wire_fields.h"
 #include "runtimes/go/binary_fields.h"
 #include "runtimes/go/heap_job.h"

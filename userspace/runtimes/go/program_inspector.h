@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "memory/open_memory.h"
+#include "process/open_memory.h"
 #include "reader/reader.h"
 #include "runtimes/go/binary.h"
 #include "runtimes/go/frame_table.h"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "process/process_memory.h"
 #include "unit/runtimes/go/debug_text.h"
 #include "unit/runtimes/go/go_program.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/exe_handles.h"
+#include "process/exe_handles.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "memory/process_image.h"
+#include "process/process_image.h"
 
 namespace oomw {
 

@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 namespace oomw {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/process_files.h"
+#include "process/process_files.h"
 
 #include <sys/mman.h>
 
@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "process/process_memory.h"
 #include "unit/captures/child_process.h"
 
 namespace oomw {

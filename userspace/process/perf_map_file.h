@@ -3,11 +3,11 @@
 
 #include "base/unique_fd.h"
 
-namespace oomw::growth {
+namespace oomw {
 
 // Opens /tmp/perf-PID.map as the process sees it: in its root directory, under its number in its pid namespace. Links
 // are followed inside that root only, and only a regular file is taken. Invalid if there is none. May block on a file
 // system that hangs. directory: an open /proc/PID.
 [[nodiscard]] UniqueFd open_perf_map(int directory);
 
-}  // namespace oomw::growth
+}  // namespace oomw

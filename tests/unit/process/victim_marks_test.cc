@@ -10,8 +10,9 @@
 #include <oomwitness/victims.h>
 
 #include "memory/byte_source.h"
-#include "memory/process_files.h"
 #include "memory/resident_source.h"
+#include "process/process_files.h"
+#include "process/process_memory.h"
 
 namespace oomw {
 namespace {

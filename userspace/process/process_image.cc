@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/process_image.h"
+#include "process/process_image.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "growth/perf_map_file.h"
+#include "process/perf_map_file.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,8 +12,9 @@
 
 #include "base/files.h"
 #include "base/proc_stat.h"
+#include "process/proc_files.h"
 
-namespace oomw::growth {
+namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxStatus = 16u << 10;
@@ -27,7 +28,7 @@ std::optional<std::uint64_t> innermost_pid(int directory) {
 
 UniqueFd open_perf_map(int directory) {
   const auto pid = innermost_pid(directory);
-  auto root = open_at(directory, "root", O_PATH | O_DIRECTORY);
+  auto root = open_process_file(directory, ProcessFile::kRoot);
   if (!pid || !root) return UniqueFd();
   const std::string name = "tmp/perf-" + std::to_string(*pid) + ".map";
   open_how how{};
@@ -39,4 +40,4 @@ UniqueFd open_perf_map(int directory) {
   return file;
 }
 
-}  // namespace oomw::growth
+}  // namespace oomw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/target_process.h"
+#include "process/target_process.h"
 
 #include <fcntl.h>
 

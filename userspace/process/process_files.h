@@ -9,23 +9,10 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "memory/byte_source.h"
-#include "memory/process_image.h"
-#include "memory/target_process.h"
+#include "process/process_image.h"
+#include "process/target_process.h"
 
 namespace oomw {
-
-// The memory of a process through its open /proc/PID/mem. Unlike a pid, the descriptor belongs to one address space:
-// after an exec or the end of the process every read gives nothing. Borrows the descriptor.
-class MemorySource final : public ByteSource {
- public:
-  // pid: whose memory it is, for VictimMarks; 0 where that is not known.
-  explicit MemorySource(int fd, int pid = 0) : fd_(fd), pid_(pid) {}
-  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
-
- private:
-  int fd_, pid_;
-};
 
 // A file that a process maps besides its executable.
 struct MappedFile {
