@@ -54,6 +54,7 @@ class Watch {
     findings.suspects = named(findings.report.suspects, *names);
     findings.likely = named(findings.report.likely, *names);
     if (!is_of_go()) findings.grown = named(grown_sites(trend_), *names);
+    findings.ended = why_not_;
     return findings;
   }
   [[nodiscard]] bool is_of_go() const { return runtime_ == &go_; }

@@ -12,9 +12,9 @@ constexpr int kMaxOperations = 128;
 constexpr std::size_t kMaxOperands = 32;
 
 // The stack machine of one expression.
-class Machine {
+class StackMachine {
  public:
-  Machine(const Registers& registers, const StackCopy& stack) : registers_(registers), stack_(stack) {}
+  StackMachine(const Registers& registers, const StackCopy& stack) : registers_(registers), stack_(stack) {}
 
   void push(std::uint64_t value) {
     is_good_ = is_good_ && depth_ < kMaxOperands;
@@ -140,7 +140,7 @@ std::optional<std::uint64_t> StackCopy::word(std::uint64_t address) const {
 std::optional<std::uint64_t> evaluate(std::span<const std::uint8_t> expression, const Registers& registers,
                                       const StackCopy& stack, std::optional<std::uint64_t> first) {
   DwarfCursor in(expression);
-  Machine machine(registers, stack);
+  StackMachine machine(registers, stack);
   if (first) machine.push(*first);
   for (int i = 0; i < kMaxOperations && machine.is_good() && !in.at_end(); ++i) machine.step(in.byte(), in);
   const std::uint64_t result = machine.pop();

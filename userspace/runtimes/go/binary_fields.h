@@ -7,17 +7,21 @@
 #include "runtimes/go/binary.h"
 #include "runtimes/go/heap_reader.h"
 
+namespace oomw::elf {
+
+void describe(auto& v, Of<AddressRange> auto& range) {
+  v("begin", range.begin);
+  v("end", range.end);
+}
+
+}  // namespace oomw::elf
+
 namespace oomw::go {
 
 // Only the place of these: no file has them.
 struct Wire {};
 
 inline constexpr Chars kMaxVersionChars{GoBinary::kMaxVersion}, kMaxBuildIdChars{256}, kMaxWhyChars{512};
-
-void describe(auto& v, Of<elf::AddressRange> auto& range) {
-  v("begin", range.begin);
-  v("end", range.end);
-}
 
 void describe(auto& v, Of<HeapVariables> auto& variables) {
   v("buckets", variables.buckets);
