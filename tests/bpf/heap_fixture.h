@@ -14,7 +14,7 @@
 
 #include "bpf/kernel_fixture.h"
 #include "bpf/programs.h"
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "runtimes/go/retention/goroutine_counts.h"
 #include "unit/runtimes/go/go_program.h"
 

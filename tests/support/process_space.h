@@ -16,7 +16,26 @@
 
 #include "base/unique_fd.h"
 #include "memory/address_space.h"
+#include "process/open_memory.h"
 #include "support/memory_image.h"
+
+namespace oomw {
+
+// The memory of the process that has this number now. An Error where it is gone.
+class ProcessMemory final : public ByteSource {
+ public:
+  explicit ProcessMemory(int pid) : pid_(pid), file_(test::open_of_process(pid, "mem")) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    if (!file_.is_valid()) return fail(ErrorCode::kNotFound, "the process is gone");
+    return MemorySource(file_.get(), pid_).read_some(address, out);
+  }
+
+ private:
+  const int pid_;
+  const UniqueFd file_;
+};
+
+}  // namespace oomw
 
 namespace oomw::test {
 

@@ -190,7 +190,7 @@ std::vector<SourceFile> sources_under(const std::string& folder) {
   return files;
 }
 
-// What opens a file below /proc/PID that the process shapes or can stall: process/ only (proc_files.h).
+// What opens a file below /proc/PID that the process shapes or can stall: process/ only (target_process.h).
 std::vector<std::string> open_faults(const SourceFile& file) {
   static const std::regex opens(
       R"re(\b(open|read|stat|readlink)\w*\(.*"/?(mem|pagemap|maps|smaps|smaps_rollup|cmdline|environ|exe|root|cwd|fd)"|)re"

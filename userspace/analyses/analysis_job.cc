@@ -12,7 +12,7 @@
 #include "events/json_fields.h"
 #include "facts/contents_pprof.h"
 #include "pprof/codec.h"
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "reader/protocol.h"
 #include "reader/wire_fields.h"
 #include "runtimes/go/fault_reason.h"

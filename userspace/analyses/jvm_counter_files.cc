@@ -16,7 +16,6 @@
 #include "base/victim_marks.h"
 #include "memory/byte_source.h"
 #include "memory/memory_map.h"
-#include "process/proc_files.h"
 #include "process/target_process.h"
 #include "runtimes/jvm/perf_data.h"
 

@@ -2,7 +2,6 @@
 #include "captures/endpoint_finder.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "captures/listener_table.h"
-#include "process/proc_files.h"
+#include "process/target_process.h"
 
 namespace oomw {
 namespace {
@@ -53,7 +52,7 @@ struct CloseDirectory {
 }  // namespace
 
 Result<FdByInode> sockets_of(int pid_dir) {
-  ASSIGN_OR_RETURN(UniqueFd fd, open_process_file(pid_dir, ProcessFile::kDescriptors));
+  ASSIGN_OR_RETURN(UniqueFd fd, open_process_file(pid_dir, ProcessFile::kFd));
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
   if (!directory) return fail_errno(errno, "fd");
   const int directory_fd = fd.release();  // closed with `directory`
@@ -84,7 +83,7 @@ Result<std::vector<PprofEndpoint>> endpoints_on(const std::vector<std::uint16_t>
                                                 const FdByInode& sockets) {
   std::vector<PprofEndpoint> endpoints;
   struct stat ns {};
-  if (::fstatat(target.dir_fd(), name_of(ProcessFile::kNetworkNamespace), &ns, 0) != 0)
+  if (::fstatat(target.dir_fd(), to_string(ProcessFile::kNetNs).data(), &ns, 0) != 0)
     return fail_errno(errno, "its network namespace");
   for (const std::uint16_t port : ports) {
     for (const auto& listener : listeners) {

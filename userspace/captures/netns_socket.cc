@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/files.h"
-#include "process/proc_files.h"
+#include "process/target_process.h"
 
 namespace oomw {
 namespace {
@@ -38,7 +38,7 @@ class NamespaceVisit {
 
 Result<NetworkNamespace> open_network_namespace(int pid_dir_fd) {
   NetworkNamespace result;
-  ASSIGN_OR_RETURN(result.fd, open_process_file(pid_dir_fd, ProcessFile::kNetworkNamespace));
+  ASSIGN_OR_RETURN(result.fd, open_process_file(pid_dir_fd, ProcessFile::kNetNs));
   struct stat theirs {};
   struct stat ours {};
   if (::fstat(result.fd.get(), &theirs) != 0) return fail_errno(errno, "stat of ns/net");

@@ -11,6 +11,7 @@
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
 #include "daemon/capture_once.h"
+#include "verdict/shell_word.h"
 
 namespace oomw::cli {
 namespace {
@@ -19,6 +20,11 @@ std::string default_path(const CaptureFinished& finished) {
   std::string time = to_rfc3339(SystemClock().wall_now()).substr(0, 19) + "Z";
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
   return fmt::format("oomwitness-{}-{}.pb.gz", finished.process.pid, time);
+}
+
+// What shows that file; "" for one that went to stdout.
+std::string shown_by(const char* command, const std::string& path) {
+  return is_stdout(path) ? "" : fmt::format("{} {}\n", command, shell_word(path));
 }
 
 // A program without a heap profile is read by what fills its memory. nullopt: nothing can be read of it either.
@@ -36,9 +42,9 @@ std::optional<int> capture_contents(const CommandLine& line, const Config& confi
   }
   if (contents->profile.empty()) return std::nullopt;
   if (Result<> written = write_output(path, contents->profile); !written.has_value()) return report(written.error());
-  fmt::print(message_stream(path), "{}: what {} pid {} ({}), since it has no heap profile ({})\noomwitness top {}\n",
-             path, contents->found.of == RuntimeKind::kGo ? "keeps the heap of" : "fills", contents->pid,
-             to_string(contents->found.of), why_no_profile, path);
+  fmt::print(message_stream(path), "{}: what {} pid {} ({}), since it has no heap profile ({})\n{}", path,
+             contents->found.of == RuntimeKind::kGo ? "keeps the heap of" : "fills", contents->pid,
+             to_string(contents->found.of), why_no_profile, shown_by("oomwitness top", path));
   return kOk;
 }
 
@@ -63,9 +69,9 @@ int capture_command(const CommandLine& line, const Config& config) {
   const Result<std::string> profile = file ? file->read(kMaxBytes) : outcome->profile;
   if (!profile) return report(profile.error());
   if (Result<> written = write_output(path, *profile); !written.has_value()) return report(written.error());
-  fmt::print(message_stream(path), "{}: {} heap profile of pid {}, {} in use, {} samples\n{}\ngo tool pprof -top {}\n",
-             path, to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
-             finished.sample_count.value_or(0), printable(finished.detail, 512), path);
+  fmt::print(message_stream(path), "{}: {} heap profile of pid {}, {} in use, {} samples\n{}\n{}", path,
+             to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
+             finished.sample_count.value_or(0), printable(finished.detail, 512), shown_by("go tool pprof -top", path));
   return kOk;
 }
 

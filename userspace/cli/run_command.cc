@@ -151,7 +151,7 @@ int run_command(const CommandLine& line, Config config) {
   Console console;
   LineBudget lines;
   const std::string watching =
-      watching_line(config.data_dir, place_options(line), config.metrics_listen, config.web_listen, clock.wall_now());
+      watching_line(config.data_dir, place_options(line), config.metrics_listen, clock.wall_now());
   Result<std::unique_ptr<Daemon>> daemon = [&] {
     RunOptions options = make_options(line, console, lines, clock);
     log::start(level_of(config.log_level));

@@ -150,9 +150,8 @@ int trend_command(const CommandLine& line, const Config& config) {
   const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, request);
   printer.end();
   if (!findings.has_value()) return report(findings.error());
-  if (!findings->ended.empty()) {
+  if (!findings->ended.empty())
     fmt::print(stderr, "no further reading: pid {} could not be read: {}\n", findings->process.pid, findings->ended);
-  }
   print_findings(*findings);
   return printer.error() ? report(*printer.error()) : kOk;
 }

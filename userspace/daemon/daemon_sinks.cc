@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
 #include "sinks/memory_report.h"
+#include "sinks/otlp_settings.h"
 #include "sinks/sink_set.h"
 #include "system/process_reader.h"
 
@@ -43,7 +44,8 @@ void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
   otlp_metrics_at = clock.now();
   if (otlp_metrics) {
     log::info("containers' memory is reported by OTLP every {} s", to_seconds(otlp_metrics->interval()));
-  } else if (context.environment("OTEL_METRIC_EXPORT_INTERVAL")) {
+  } else if (context.environment("OTEL_METRIC_EXPORT_INTERVAL") &&
+             find_otlp_metrics(config.sinks.otlp, context.environment).has_value()) {  // else that is said
     log::warn(
         "OTEL_METRIC_EXPORT_INTERVAL is set and no metrics go out by OTLP: OTEL_METRICS_EXPORTER=otlp turns them on");
   }

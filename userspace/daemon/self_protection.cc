@@ -93,7 +93,7 @@ SelfUsage self_usage() {
 }
 
 std::string missing_privilege() {
-  if (geteuid() != 0) return "needs root (or run it with sudo)";
+  if (geteuid() != 0) return "needs root";
   constexpr std::array<std::pair<Capability, const char*>, 4> kNeeded = {{{Capability::kSysAdmin, "CAP_SYS_ADMIN"},
                                                                           {Capability::kSysPtrace, "CAP_SYS_PTRACE"},
                                                                           {Capability::kPerfmon, "CAP_PERFMON"},

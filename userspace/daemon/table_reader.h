@@ -40,7 +40,15 @@ class TableReader {
  public:
   TableReader(const toml::table* table, std::string_view file, std::string name, TableReading& reading)
       : table_(table), file_(file), name_(std::move(name)), reading_(reading) {}
-  ~TableReader() { reject_unknown(); }
+  ~TableReader() {
+    if (table_ == nullptr || reading_.error) return;
+    for (const auto& [key, node] : *table_) {
+      if (taken_.contains(std::string(key.str()))) continue;
+      fail_at(key.source(),
+              fmt::format("unknown key '{}'{}", printable(qualified(key.str())),
+                          did_you_mean(key.str(), std::vector<std::string>(taken_.begin(), taken_.end()))));
+    }
+  }
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
@@ -231,16 +239,6 @@ class TableReader {
     if (value != nullptr && value->get() >= low && value->get() <= high) return value->get();
     wrong_type(node, key, fmt::format("an integer from {} to {}", low, high));
     return std::nullopt;
-  }
-
-  void reject_unknown() {
-    if (table_ == nullptr || reading_.error) return;
-    for (const auto& [key, node] : *table_) {
-      if (taken_.contains(std::string(key.str()))) continue;
-      return fail_at(key.source(),
-                     fmt::format("unknown key '{}'{}", printable(qualified(key.str())),
-                                 did_you_mean(key.str(), std::vector<std::string>(taken_.begin(), taken_.end()))));
-    }
   }
 
   void wrong_type(const toml::node& node, std::string_view key, std::string_view expected) {

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "memory/present_pages.h"
+#include "process/open_memory.h"
 #include "process/process_files.h"
-#include "process/process_memory.h"
 
 namespace oomw::growth {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,8 +17,8 @@
 #include "growth/growth_wire.h"
 #include "growth/unwound.h"
 #include "memory/memory_map.h"
-#include "process/perf_map_file.h"
-#include "process/proc_files.h"
+#include "process/open_memory.h"
+#include "process/target_process.h"
 
 namespace oomw {
 namespace {
@@ -121,7 +120,7 @@ struct SampledProcess::Impl {
   std::optional<MemoryMap> map;
   std::map<FileKey, UniqueFd> files;
   UniqueFd perf_map;
-  UniqueFd memory, page_map;  // of the program that ran at the first sample
+  OpenMemory memory;  // of the program that ran at the first sample
   PythonLayout python;
 };
 
@@ -162,7 +161,8 @@ Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const
   ASSIGN_OR_RETURN(const UniqueFd nothing, memory_file("nothing"));
   RETURN_IF_ERROR(write_all(input.get(), {reinterpret_cast<const char*>(records.data()), records.size()}));
   const auto or_empty = [&](const UniqueFd& file) { return file.is_valid() ? file.get() : nothing.get(); };
-  std::vector<int> given = {input.get(), answer.get(), or_empty(perf_map), or_empty(memory), or_empty(page_map)};
+  std::vector<int> given = {input.get(), answer.get(), or_empty(perf_map), or_empty(memory.memory),
+                            or_empty(memory.page_map)};
   given.insert(given.end(), job.files.begin(), job.files.end());
   const auto done = reader.run(kUnwindSamplesJob, encode_ranges(job.ranges), given, kJobTime,
                                SystemClock().now() + kPatience, owners);
@@ -178,8 +178,7 @@ Result<SampledProcess> SampledProcess::open(const std::string& proc_root, Proces
   ASSIGN_OR_RETURN(TargetProcess process, TargetProcess::open(proc_root, key));
   auto impl = std::make_unique<Impl>(std::move(process));
   impl->read_maps();
-  if (auto file = open_process_file(impl->process.dir_fd(), ProcessFile::kMemory)) impl->memory = std::move(*file);
-  if (auto file = open_process_file(impl->process.dir_fd(), ProcessFile::kPageMap)) impl->page_map = std::move(*file);
+  if (auto opened = OpenMemory::open(impl->process)) impl->memory = std::move(*opened);
   // Another program by now, or none: what was read may be of either.
   if (!impl->map || !impl->process.is_alive()) return fail(ErrorCode::kNotFound, "the process is gone");
   return SampledProcess(std::move(impl));

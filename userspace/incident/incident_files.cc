@@ -30,12 +30,15 @@ bool has_analysis_file(const Incident& incident, std::string_view name) {
 }
 
 std::string best_profile_file(const Incident& incident) {
+  constexpr double kLittle = 0.25;  // of the memory: what filled it is not in the heap
+  const bool has_growth = incident.growth && !incident.growth->file.empty();
+  if (has_growth && incident.coverage_ratio.value_or(1) < kLittle) return incident.growth->file;
   const IncidentCapture* best = best_capture(incident);
   if (best != nullptr && !best->file.empty()) return best->file;
   for (const char* file : {kContentsFile, kHoldersProfile}) {
     if (has_analysis_file(incident, file)) return file;
   }
-  return incident.growth ? incident.growth->file : "";
+  return has_growth ? incident.growth->file : "";
 }
 
 std::string earlier_profile_file(const Incident& incident, const std::string& later) {

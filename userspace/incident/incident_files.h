@@ -21,7 +21,8 @@ struct EvidenceFile {
 
 // Whether an analysis has a file by this name.
 [[nodiscard]] bool has_analysis_file(const Incident& incident, std::string_view name);
-// Its most informative profile: the best capture's, else of what fills the memory, else of its growth; "" = none.
+// Its most informative profile: the best capture's, else of what fills the memory, else of its growth; of its growth
+// where the heap was little of the memory; "" = none.
 [[nodiscard]] std::string best_profile_file(const Incident& incident);
 // The profile of the same process to compare that file of the incident with: an earlier one; "" = none.
 [[nodiscard]] std::string earlier_profile_file(const Incident& incident, const std::string& later);

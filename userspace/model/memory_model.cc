@@ -34,7 +34,7 @@ void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std
 // (seen: 4 to 14 times the program's). It counts while there is no second reading.
 void update_growth(CgroupState& state, std::optional<double> of_the_moment) {
   constexpr Nanoseconds kWindow = std::chrono::seconds(30);
-  const auto growth = state.series.growth_bytes_per_second(kWindow);
+  const auto growth = state.series.growth_bytes_per_second(kWindow, state.killed_at);
   if (growth || of_the_moment) state.growth_bytes_per_second = growth ? growth : of_the_moment;
 }
 
@@ -56,10 +56,12 @@ void MemoryModel::apply(const Event& event) {
 
 void MemoryModel::on(const OomKill& e) {
   if (!e.unwatched) processes_.on_kill(e.victim);
-  if (!e.owner_cgroup || !e.owner_usage_bytes) return;
-  if (CgroupState* owner = cgroup_for(e.owner_cgroup)) {
-    note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);
-    owner->growth_bytes_per_second.reset();  // of what is dead
+  CgroupState* owner = e.owner_cgroup ? cgroup_for(e.owner_cgroup) : nullptr;
+  if (owner != nullptr && e.owner_usage_bytes) note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);
+  for (CgroupState* state : {owner, known(e.victim_cgroup)}) {
+    if (state == nullptr) continue;
+    state->growth_bytes_per_second.reset();
+    state->killed_at = std::max(state->killed_at, e.time);
   }
 }
 
@@ -136,6 +138,7 @@ void MemoryModel::on(const MemorySampled& e) {
   set_limit(*state, e.time, e.limit_bytes);
   state->sampled = true;
   state->sampled_at = e.time;
+  if (e.usage_bytes < state->usage_bytes / 2) state->growth_bytes_per_second.reset();
   state->usage_bytes = e.usage_bytes;
   state->nonreclaimable_bytes = e.nonreclaimable_bytes;
   update_growth(*state, std::nullopt);

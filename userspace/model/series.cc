@@ -90,13 +90,14 @@ std::vector<SeriesPoint> Series::points() const {
   return result;
 }
 
-std::optional<double> Series::growth_bytes_per_second(Nanoseconds window) const {
+std::optional<double> Series::growth_bytes_per_second(Nanoseconds window, MonotonicTime since) const {
   if (packed_.size() < 2) return std::nullopt;
   const std::int64_t window_ms = window.count() / kNanosecondsPerMs;
   const std::int64_t last_ms = packed_.back().ms;
   std::size_t first = packed_.size() - 1;
   const auto has_fallen = [&](std::size_t i) { return packed_[i].usage_kib < packed_[i - 1].usage_kib / 2; };
-  while (first > 0 && last_ms - packed_[first].ms < std::max(window_ms, kMinGrowthSpanMs) && !has_fallen(first)) {
+  while (first > 0 && last_ms - packed_[first].ms < std::max(window_ms, kMinGrowthSpanMs) && !has_fallen(first) &&
+         unpack(packed_[first - 1]).time >= since) {
     --first;
   }
   if (last_ms - packed_[first].ms < kMinGrowthSpanMs) return std::nullopt;

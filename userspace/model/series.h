@@ -31,9 +31,9 @@ class Series {
   [[nodiscard]] std::size_t size() const { return packed_.size(); }
   [[nodiscard]] bool empty() const { return packed_.empty(); }
 
-  // Bytes per second over the newest points spanning at least `window` (least squares), none from before a fall by half
-  // (a kill); nullopt with fewer than two points or less than 10 ms between first and last.
-  [[nodiscard]] std::optional<double> growth_bytes_per_second(Nanoseconds window) const;
+  // Bytes per second over the newest points spanning at least `window` (least squares), none from before `since` or a
+  // fall by half; nullopt with fewer than two points or less than 10 ms between first and last.
+  [[nodiscard]] std::optional<double> growth_bytes_per_second(Nanoseconds window, MonotonicTime since = {}) const;
   // Bytes per second since the newest point that is at least 250 ms old at the last one. nullopt: there is none, or
   // usage has risen by more than `most_bytes` since, nobody knows how fast.
   [[nodiscard]] std::optional<double> steady_growth_bytes_per_second(std::uint64_t most_bytes) const;

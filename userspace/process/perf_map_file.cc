@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/perf_map_file.h"
+#include "process/target_process.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -12,7 +12,6 @@
 
 #include "base/files.h"
 #include "base/proc_stat.h"
-#include "process/proc_files.h"
 
 namespace oomw {
 namespace {

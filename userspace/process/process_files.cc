@@ -2,18 +2,14 @@
 #include "process/process_files.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
-#include "process/proc_files.h"
 
 namespace oomw {
 namespace {
@@ -69,10 +65,10 @@ Result<ProcessFiles> ProcessFiles::open(const std::string& proc_root, ProcessKey
   ProcessFiles files;
   ASSIGN_OR_RETURN(files.image, read_process_image(key.pid, proc_root));
   RETURN_IF_ERROR(may_hold_memory_of(key.pid));  // opening these holds it too
-  ASSIGN_OR_RETURN(files.memory, open_process_file(process.dir_fd(), ProcessFile::kMemory));
-  ASSIGN_OR_RETURN(files.page_map, open_process_file(process.dir_fd(), ProcessFile::kPageMap));
+  ASSIGN_OR_RETURN(files.memory, open_process_file(process.dir_fd(), ProcessFile::kMem));
+  ASSIGN_OR_RETURN(files.page_map, open_process_file(process.dir_fd(), ProcessFile::kPagemap));
   ASSIGN_OR_RETURN(files.maps, open_process_file(process.dir_fd(), ProcessFile::kMaps));
-  ASSIGN_OR_RETURN(files.executable, open_process_file(process.dir_fd(), ProcessFile::kExecutable));
+  ASSIGN_OR_RETURN(files.executable, open_process_file(process.dir_fd(), ProcessFile::kExe));
   files.libraries = open_libraries(process.dir_fd(), key.pid, wanted);
   RETURN_IF_ERROR(may_hold_memory_of(key.pid));
   ASSIGN_OR_RETURN(const FileIdentity opened, identify_file(files.executable.get()));

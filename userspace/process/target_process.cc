@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/proc_stat.h"
 #include "base/victim_marks.h"
@@ -20,6 +22,25 @@ std::optional<std::uint64_t> living_start_ticks(int directory, std::int32_t pid)
 }
 
 }  // namespace
+
+Result<UniqueFd> open_process_file(int directory, ProcessFile file) {
+  const bool is_directory = file == ProcessFile::kRoot || file == ProcessFile::kFd;
+  const int access = file == ProcessFile::kRoot ? O_PATH : O_RDONLY;
+  return open_at(directory, std::string(to_string(file)), access | (is_directory ? O_DIRECTORY : 0));
+}
+
+Result<UniqueFd> open_mapped_file(int directory, std::uint64_t begin, std::uint64_t end) {
+  return open_at(directory, fmt::format("map_files/{:x}-{:x}", begin, end), O_RDONLY);
+}
+
+Result<std::string> read_process_file(int directory, int pid, ProcessFile file, std::size_t max) {
+  RETURN_IF_ERROR(may_hold_memory_of(pid));
+  return read_prefix_at(directory, std::string(to_string(file)), max);
+}
+
+Result<std::string> link_of_process(int directory, ProcessFile file) {
+  return read_link_at(directory, std::string(to_string(file)));
+}
 
 Result<TargetProcess> TargetProcess::open(const std::string& proc_root, ProcessKey key) {
   const std::string name = std::to_string(key.pid);

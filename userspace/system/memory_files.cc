@@ -64,14 +64,16 @@ std::optional<std::uint64_t> find_value(std::string_view text, std::string_view 
 }
 
 std::map<std::string, std::uint64_t> parse_stat(std::string_view text, CgroupVersion version) {
-  constexpr std::string_view kTotal = "total_";
+  constexpr std::string_view kTotal = "total_", kMemswLimit = "hierarchical_memsw_limit";
   const bool is_v1 = version == CgroupVersion::kV1;
   std::map<std::string, std::uint64_t> stat;
   while (stat.size() < kMaxStatKeys) {
     const auto line = next_line(text);
     if (!line) break;
-    if (is_v1 && !line->key.starts_with(kTotal)) continue;
-    stat.insert_or_assign(std::string(is_v1 ? v2_name(line->key.substr(kTotal.size())) : line->key), line->value);
+    const bool is_own = is_v1 && !line->key.starts_with(kTotal);  // without what is below
+    if (is_own && line->key != kMemswLimit) continue;
+    stat.insert_or_assign(std::string(is_v1 && !is_own ? v2_name(line->key.substr(kTotal.size())) : line->key),
+                          line->value);
   }
   return stat;
 }

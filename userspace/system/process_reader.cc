@@ -11,7 +11,7 @@
 #include "base/proc_stat.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
-#include "process/proc_files.h"
+#include "process/target_process.h"
 #include "system/go_environment.h"
 
 namespace oomw {
@@ -102,7 +102,7 @@ Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, Mono
   seen.process.pid = pid;
   ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
   seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
-  seen.exe = exe_text(link_of_process(dir.get(), ProcessFile::kExecutable).value_or(""));
+  seen.exe = exe_text(link_of_process(dir.get(), ProcessFile::kExe).value_or(""));
   RETURN_IF_ERROR(read_status(dir.get(), seen));
   seen.oom_score_adj = read_score(dir.get());
   return seen;
@@ -135,9 +135,8 @@ Result<ProcessSeen> ProcessReader::read_with_arguments(std::int32_t pid, Monoton
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
   ASSIGN_OR_RETURN(ProcessSeen seen, read_plain_files(dir, pid, now));
   seen.cmdline =
-      cmdline_text(read_process_file(dir.get(), pid, ProcessFile::kCommandLine, kMaxCmdlineBytes + 1).value_or(""));
-  seen.go =
-      go_config_of(read_process_file(dir.get(), pid, ProcessFile::kEnvironment, kMaxEnvironmentBytes).value_or(""));
+      cmdline_text(read_process_file(dir.get(), pid, ProcessFile::kCmdline, kMaxCmdlineBytes + 1).value_or(""));
+  seen.go = go_config_of(read_process_file(dir.get(), pid, ProcessFile::kEnviron, kMaxEnvironmentBytes).value_or(""));
   return seen;
 }
 

@@ -120,8 +120,13 @@ std::string set_limit_command(const Incident& incident, std::uint64_t bytes) {
   if (who.runtime == "docker")
     return fmt::format("docker update --memory {0}m --memory-swap {0}m {1}", mib, shell_word(who.id));
   const bool is_v1 = incident.memory_stat.contains("pgpgin");  // which v2's memory.stat has never had
-  return fmt::format("echo {} > /sys/fs/cgroup{}{}", bytes, is_v1 ? "/memory" : "",
-                     shell_word(incident.cgroup_path + (is_v1 ? "/memory.limit_in_bytes" : "/memory.max")));
+  const std::string root = is_v1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
+  const auto file = [&](const char* name) { return root + shell_word(incident.cgroup_path + "/memory." + name); };
+  const auto with_swap = incident.memory_stat.find("hierarchical_memsw_limit");
+  if (with_swap != incident.memory_stat.end() && with_swap->second < bytes) {  // it must be raised first
+    return fmt::format("echo {} | tee {} {}", bytes, file("memsw.limit_in_bytes"), file("limit_in_bytes"));
+  }
+  return fmt::format("echo {} > {}", bytes, file(is_v1 ? "limit_in_bytes" : "max"));
 }
 
 std::string what_gomemlimit_is(const Incident& incident) {

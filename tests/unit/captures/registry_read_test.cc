@@ -6,8 +6,9 @@
 #include <filesystem>
 
 #include "memory/byte_source.h"
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "runtimes/go/go_registry.h"
+#include "support/process_space.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/go_fixture.h"
 

@@ -7,8 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "pprof/top.h"
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "runtimes/go/go_registry.h"
+#include "support/process_space.h"
 #include "unit/captures/go_fixture.h"
 #include "unit/runtimes/go/walk_records.h"
 

@@ -26,6 +26,18 @@ TEST(IncidentFiles, a_heap_profile_comes_before_what_fills_the_memory) {
   EXPECT_EQ(earlier_profile_file(incident, kContentsFile), kContentsBeforeFile);
 }
 
+// A Go program whose mappings or C code filled its memory: its heap says nothing of that.
+TEST(IncidentFiles, growth_stands_for_a_heap_that_is_little_of_the_memory) {
+  Incident incident = test::sample_incident();
+  incident.growth.emplace().file = kGrowthFile;
+  incident.coverage_ratio = 0.6;
+  EXPECT_EQ(best_profile_file(incident), "capture-02-http.pb.gz");
+  incident.coverage_ratio = 0.02;
+  EXPECT_EQ(best_profile_file(incident), kGrowthFile);
+  incident.growth->file.clear();
+  EXPECT_EQ(best_profile_file(incident), "capture-02-http.pb.gz");
+}
+
 TEST(IncidentFiles, growth_stands_for_an_incident_with_nothing_else) {
   Incident incident = test::bare_incident();
   incident.growth.emplace();

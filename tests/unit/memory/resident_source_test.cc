@@ -10,8 +10,8 @@
 
 #include "base/unique_fd.h"
 #include "memory/present_pages.h"
+#include "process/open_memory.h"
 #include "process/process_files.h"
-#include "process/process_memory.h"
 
 namespace oomw {
 namespace {

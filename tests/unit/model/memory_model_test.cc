@@ -149,6 +149,23 @@ TEST(MemoryModelTest, growth_when_later_samples_are_flat_decays) {
   EXPECT_NEAR(*model.find_cgroup({2})->growth_bytes_per_second, 0, 1e5);
 }
 
+// A sample right after the kill, with the victim's memory still there, brought its growth back, for a container that
+// then stood idle.
+TEST(MemoryModelTest, growth_after_a_kill_is_of_what_lives) {
+  MemoryModel model = tree();
+  for (int s = 0; s <= 5; ++s) model.apply(sampled(2, s * 1000, 100 + 20 * s));
+  EXPECT_GT(model.find_cgroup({2})->growth_bytes_per_second.value_or(0), 15e6);
+  OomKill kill = killed(10, 5, 2, 2, 5'100);
+  kill.owner_usage_bytes.reset();
+  model.apply(kill);
+  model.apply(sampled(2, 5'150, 203));
+  EXPECT_FALSE(model.find_cgroup({2})->growth_bytes_per_second.has_value());
+  model.apply(sampled(2, 6'000, 1));
+  EXPECT_FALSE(model.find_cgroup({2})->growth_bytes_per_second.has_value());
+  model.apply(sampled(2, 7'000, 1));
+  EXPECT_NEAR(model.find_cgroup({2})->growth_bytes_per_second.value_or(-1), 0, 1);
+}
+
 TEST(MemoryModelTest, sample_when_its_limit_was_lifted_forgets_the_limit) {
   MemoryModel model = tree();
   apply_all(model, {sampled(2, 0, 10, 256), sampled(2, 10, 10, std::nullopt)});

@@ -7,7 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "process/process_memory.h"
+#include "process/open_memory.h"
+#include "support/process_space.h"
 #include "unit/captures/child_process.h"
 
 namespace oomw {

@@ -11,8 +11,9 @@
 
 #include "memory/byte_source.h"
 #include "memory/resident_source.h"
+#include "process/open_memory.h"
 #include "process/process_files.h"
-#include "process/process_memory.h"
+#include "support/process_space.h"
 
 namespace oomw {
 namespace {

@@ -45,6 +45,12 @@ TEST(MemoryFiles, stat_keys_are_bounded) {
   EXPECT_EQ(parse_stat(text, CgroupVersion::kV2).size(), kMaxStatKeys);
 }
 
+TEST(MemoryFiles, of_v1_totals_are_kept_and_the_limit_of_memory_and_swap) {
+  const auto stat =
+      parse_stat("rss 5\nhierarchical_memory_limit 7\nhierarchical_memsw_limit 8\ntotal_rss 6\n", CgroupVersion::kV1);
+  EXPECT_EQ(stat, (std::map<std::string, std::uint64_t>{{"anon", 6}, {"hierarchical_memsw_limit", 8}}));
+}
+
 TEST(MemoryFiles, v1_own_values_are_not_mistaken_for_totals) {
   EXPECT_EQ(reclaimable("active_file 5\ninactive_file 6\n", CgroupVersion::kV1), std::nullopt);
   EXPECT_EQ(reclaimable("total_active_file 5\ntotal_inactive_file 6\n", CgroupVersion::kV1), 11u);

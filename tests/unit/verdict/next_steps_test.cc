@@ -52,6 +52,22 @@ TEST(NextSteps, without_a_trend_the_captures_are_compared) {
   EXPECT_THAT(text_of(incident), HasSubstr("-diff_base=capture-01-http.pb.gz capture-02-http.pb.gz"));
 }
 
+// v1 refuses a limit of memory above that of memory and swap together.
+TEST(NextSteps, the_limit_of_a_cgroup_is_raised_in_the_order_that_its_kernel_takes) {
+  Incident incident = with_cause("undersized");
+  incident.verdict->suggested_limit = SuggestedLimit{48u << 20, true, ""};
+  incident.container = ContainerIdentity{};
+  incident.cgroup_path = "/a b";
+  incident.memory_stat = {};
+  EXPECT_THAT(text_of(incident), HasSubstr("  echo 50331648 > /sys/fs/cgroup'/a b/memory.max'\n"));
+  incident.memory_stat = {{"pgpgin", 1}, {"hierarchical_memsw_limit", UINT64_MAX}};
+  EXPECT_THAT(text_of(incident), HasSubstr("  echo 50331648 > /sys/fs/cgroup/memory'/a b/memory.limit_in_bytes'\n"));
+  incident.memory_stat["hierarchical_memsw_limit"] = 32u << 20;
+  EXPECT_THAT(text_of(incident),
+              HasSubstr("  echo 50331648 | tee /sys/fs/cgroup/memory'/a b/memory.memsw.limit_in_bytes' "
+                        "/sys/fs/cgroup/memory'/a b/memory.limit_in_bytes'\n"));
+}
+
 TEST(NextSteps, the_limit_of_a_unit_is_raised_by_the_manager_that_knows_it) {
   Incident incident = with_cause("undersized");
   incident.verdict->suggested_limit = SuggestedLimit{48u << 20, true, ""};

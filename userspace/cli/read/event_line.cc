@@ -125,13 +125,11 @@ std::string left_out_line(const std::string& place, std::uint64_t lines, WallTim
 }
 
 std::string watching_line(const std::string& data_dir, const std::string& options, const std::string& metrics_listen,
-                          const std::string& web_listen, WallTime wall) {
+                          WallTime wall) {
   std::string line = fmt::format(
       "{0}  WATCHING   every memory cgroup of this node; incidents go to {1}/incidents (oomwitness incidents{2}, "
       "oomwitness show latest{2})",
       clock_part(wall), printable(data_dir, 512), options);
-  if (!web_listen.empty() && web_listen != "off")
-    line += fmt::format("; pages on http://{}/", printable(web_listen, 64));
   if (!metrics_listen.empty()) line += fmt::format("; metrics on http://{}/metrics", printable(metrics_listen, 64));
   return line;
 }

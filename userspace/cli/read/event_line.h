@@ -18,8 +18,7 @@ namespace oomw::cli {
 [[nodiscard]] std::string left_out_line(const std::string& place, std::uint64_t lines, WallTime wall);
 // What `run` watches, where incidents go, and how to read them. options: place_options() of the command.
 [[nodiscard]] std::string watching_line(const std::string& data_dir, const std::string& options,
-                                        const std::string& metrics_listen, const std::string& web_listen,
-                                        WallTime wall);
+                                        const std::string& metrics_listen, WallTime wall);
 // is_amended: it was announced before, with another answer.
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory,
                                         bool is_amended = false);

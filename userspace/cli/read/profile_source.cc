@@ -44,7 +44,7 @@ Result<IncidentEnds> load_ends(const std::string& incident, const std::string& d
   ASSIGN_OR_RETURN(const std::string best, best_of(found));
   const std::string first = earlier_profile_file(found.incident, best);
   if (first.empty()) {
-    const bool has_growth = found.incident.growth && !found.incident.growth->file.empty() && best != kGrowthFile;
+    const bool has_growth = found.incident.growth && !found.incident.growth->file.empty();
     return fail(
         ErrorCode::kNotFound,
         "incident " + printable(found.incident.id, 64) + " has one profile only: name another to compare with" +

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "process/open_memory.h"
-#include "process/proc_files.h"
+#include "process/target_process.h"
 #include "runtimes/go/fault_reason.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/registry_room.h"
@@ -40,8 +40,8 @@ std::uint32_t record_words_of(go::RecordLayout layout) {
 
 // Links of /proc: their text comes from the kernel alone. Containers share paths, not mount namespaces.
 std::string file_named_by(const TargetProcess& process) {
-  return link_of_process(process.dir_fd(), ProcessFile::kExecutable).value_or("") + " " +
-         link_of_process(process.dir_fd(), ProcessFile::kMountNamespace).value_or("");
+  return link_of_process(process.dir_fd(), ProcessFile::kExe).value_or("") + " " +
+         link_of_process(process.dir_fd(), ProcessFile::kMntNs).value_or("");
 }
 
 // "" where it cannot be read: those share one place. Kernel text; paths of many hierarchies are cut from the front.
@@ -124,7 +124,7 @@ Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<Monotonic
 }
 
 Result<GoRegistry::Executable> GoRegistry::open_executable(const TargetProcess& process) {
-  auto fd = open_process_file(process.dir_fd(), ProcessFile::kExecutable);
+  auto fd = open_process_file(process.dir_fd(), ProcessFile::kExe);
   if (!fd.has_value()) {
     const bool has_none = fd.error().code == ErrorCode::kNotFound && process.is_alive();
     if (has_none) return fail(ErrorCode::kUnsupported, "no executable: a kernel thread");
@@ -166,9 +166,11 @@ Result<std::shared_ptr<const GoBinary>> GoRegistry::binary_of(const Executable& 
 
 Result<go::HeapTarget> GoRegistry::locate(const TargetProcess& process, const ProcessImage& image,
                                           const GoBinary& binary) const {
-  if (config_.inspector == nullptr) return go::resolve_target(image, binary);
   return go::resolve_target(image, binary, [&](elf::AddressRange bss) -> Result<std::uint64_t> {
     ASSIGN_OR_RETURN(const OpenMemory memory, OpenMemory::open(process));
+    if (config_.inspector == nullptr) {
+      return go::scan_for_list_head(MemorySource(memory.memory.get(), memory.pid), bss);
+    }
     const std::string owner = owner_of(process.key());
     return config_.inspector->find_list_head(memory, bss, std::span(&owner, 1));
   });
@@ -201,7 +203,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
         exe.binary->profiling == Profiling::kLinkedOut ? CaptureReason::kLinkedOut : CaptureReason::kNotFound;
     joined->detail = std::move(target).error().message;
   }
-  auto path = link_of_process(process.dir_fd(), ProcessFile::kExecutable);
+  auto path = link_of_process(process.dir_fd(), ProcessFile::kExe);
   joined->exe = handles_.share(std::move(exe.fd), exe.identity, path.has_value() ? std::move(*path) : "");
   return joined;
 }

@@ -9,8 +9,8 @@
 
 #include "memory/deadline_source.h"
 #include "memory/resident_source.h"
+#include "process/open_memory.h"
 #include "process/process_files.h"
-#include "process/process_memory.h"
 #include "reader/wire_fields.h"
 #include "runtimes/go/binary_fields.h"
 #include "runtimes/go/reading_file.h"

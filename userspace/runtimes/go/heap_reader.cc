@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "memory/present_pages.h"
-#include "process/process_memory.h"
 #include "runtimes/go/bucket_walk.h"
 
 namespace oomw::go {
@@ -146,7 +145,7 @@ Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& bin
   target.variables = in_process(binary.variables, target.load_bias);
   if (!target.variables.buckets) {
     const elf::AddressRange bss{shifted(binary.bss.begin, target.load_bias), shifted(binary.bss.end, target.load_bias)};
-    auto head = find ? find(bss) : scan_for_list_head(ProcessMemory(image.pid, image.proc_root), bss);
+    auto head = find(bss);
     if (!head.has_value()) return tl::make_unexpected(std::move(head).error().with_context(binary.why));
     target.variables.buckets = *head;
     target.method = LocateMethod::kScan;
@@ -161,16 +160,6 @@ Result<HeapSnapshot> read_heap(const ByteSource& memory, const HeapTarget& targe
     if (snapshot.cycle) snapshot.cycle->retries = attempt;
     if (!snapshot.cycle || !snapshot.cycle->is_torn() || attempt == limits.max_retries) return snapshot;
   }
-}
-
-Result<HeapSnapshot> read_heap(const HeapTarget& target, const ReadLimits& limits) {
-  auto snapshot = read_heap(ProcessMemory(target.image.pid, target.image.proc_root), target, limits);
-  const auto now = read_process_image(target.image.pid, target.image.proc_root);
-  if (!now.has_value() || *now != target.image) {
-    return fail(ErrorCode::kNotFound,
-                "process " + std::to_string(target.image.pid) + " ended or runs another program now");
-  }
-  return snapshot;
 }
 
 }  // namespace oomw::go

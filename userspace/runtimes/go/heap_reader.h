@@ -30,11 +30,10 @@ struct ReadLimits {
 
 // Combines a process with the facts of its file: load bias, addresses, and, if the file gave no list head, a scan of
 // the process's .bss. Errors: kUnsupported (profiling linked out, not Go), kNotFound (gone, other program, nothing
-// found).
-// find: searches instead of scan_for_list_head() in this process.
+// found). find: scan_for_list_head(), wherever that is to be done.
 using ListHeadFinder = std::function<Result<std::uint64_t>(elf::AddressRange bss)>;
 [[nodiscard]] Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary,
-                                                const ListHeadFinder& find = {});
+                                                const ListHeadFinder& find);
 
 // Finds the head of the bucket list by structure: the one aligned word of .bss that points to a bucket whose hash
 // verifies. kNotFound while the list is empty (before the first sampled allocation).
@@ -43,11 +42,9 @@ using ListHeadFinder = std::function<Result<std::uint64_t>(elf::AddressRange bss
 // The raw word of runtime.mProfCycle, see CycleState: 4 bytes, a microsecond. Nothing if its address is not known.
 [[nodiscard]] Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target);
 
-// Walks the list. An Error: the process cannot be read or is not the one that was resolved. A snapshot that is not
-// complete has a reason, and so has one without buckets (rate 0, list empty). Costs about 0.2 ms for tens of buckets
-// and 1 us per bucket above that; never more than the limits.
-[[nodiscard]] Result<HeapSnapshot> read_heap(const HeapTarget& target, const ReadLimits& limits = {});
-// The same from any source of the process's bytes.
+// Walks the list. An Error: the process cannot be read. A snapshot that is not complete has a reason, and so has one
+// without buckets (rate 0, list empty). Costs about 0.2 ms for tens of buckets and 1 us per bucket above that; never
+// more than the limits.
 [[nodiscard]] Result<HeapSnapshot> read_heap(const ByteSource& memory, const HeapTarget& target,
                                              const ReadLimits& limits);
 

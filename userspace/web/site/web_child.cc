@@ -58,7 +58,7 @@ bool WebChild::Impl::open_listener() {
   auto opened = open_site_listener(listen);
   if (opened) {
     listener = std::move(*opened);
-    log::info("incidents on http://{}/", listen);
+    log::info("pages on http://{}/", listen);
     return true;
   }
   if (!std::exchange(has_warned, true)) log::warn("no web page: {}", printable(opened.error().message));

@@ -160,12 +160,12 @@ TEST(EventLine, a_collector_growth_and_a_loss_have_their_figures) {
 }
 
 TEST(EventLine, a_run_says_what_it_watches_and_where_incidents_go) {
-  EXPECT_THAT(watching_line("/d", " --data-dir /d", "127.0.0.1:9435", "127.0.0.1:9436", {}),
+  EXPECT_THAT(watching_line("/d", " --data-dir /d", "127.0.0.1:9435", {}),
               HasSubstr("WATCHING   every memory cgroup of this node; incidents go to /d/incidents (oomwitness "
                         "incidents --data-dir /d, "
-                        "oomwitness show latest --data-dir /d); pages on http://127.0.0.1:9436/; metrics on "
+                        "oomwitness show latest --data-dir /d); metrics on "
                         "http://127.0.0.1:9435/metrics"));
-  EXPECT_THAT(watching_line("/d", "", "", "off", {}), ::testing::EndsWith("show latest)"));
+  EXPECT_THAT(watching_line("/d", "", "", {}), ::testing::EndsWith("show latest)"));
 }
 
 }  // namespace

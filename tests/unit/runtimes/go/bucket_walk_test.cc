@@ -13,6 +13,7 @@
 #include "runtimes/go/heap_reader.h"
 #include "unit/captures/child_process.h"
 #include "unit/runtimes/go/bucket_arena.h"
+#include "unit/runtimes/go/go_program.h"
 
 namespace oomw::go {
 namespace {

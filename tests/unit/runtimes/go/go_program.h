@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "runtimes/go/binary.h"
 #include "runtimes/go/heap_reader.h"
+#include "support/process_space.h"
 #include "support/source_tree.h"
 
 namespace oomw::go::test {
@@ -131,7 +132,20 @@ class GoProcess {
 inline Result<HeapTarget> target_of(int pid) {
   ASSIGN_OR_RETURN(const ProcessImage image, read_process_image(pid));
   ASSIGN_OR_RETURN(const GoBinary binary, inspect_path("/proc/" + std::to_string(pid) + "/exe"));
-  return resolve_target(image, binary);
+  return resolve_target(image, binary,
+                        [&](elf::AddressRange bss) { return scan_for_list_head(ProcessMemory(pid), bss); });
 }
 
 }  // namespace oomw::go::test
+
+namespace oomw::go {
+
+// Of the process that was resolved.
+inline Result<HeapSnapshot> read_heap(const HeapTarget& target, const ReadLimits& limits = {}) {
+  auto snapshot = read_heap(ProcessMemory(target.image.pid), target, limits);
+  const auto now = read_process_image(target.image.pid);
+  if (!now.has_value() || *now != target.image) return fail(ErrorCode::kNotFound, "another process");
+  return snapshot;
+}
+
+}  // namespace oomw::go

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "unit/runtimes/go/debug_text.h"
 #include "unit/runtimes/go/go_program.h"
 
@@ -168,7 +168,7 @@ TEST(HeapReader, scan_finds_the_same_list_head_as_the_code) {
   process.ask("leak 1");
   const auto binary = test::inspect_path(program.path);
   const auto image = read_process_image(process.pid());
-  const auto target = resolve_target(*image, *binary);
+  const auto target = resolve_target(*image, *binary, {});
   ASSERT_TRUE(target.has_value()) << target.error().message;
   const auto bias = target->load_bias;
   const auto head =
@@ -184,7 +184,9 @@ TEST(HeapReader, without_an_address_in_the_file_the_scan_resolves_the_target) {
   auto binary = *test::inspect_path(program.path);
   binary.variables = {};
   binary.profiling = Profiling::kNotFound;
-  const auto target = resolve_target(*read_process_image(process.pid()), binary);
+  const auto target = resolve_target(*read_process_image(process.pid()), binary, [&](elf::AddressRange bss) {
+    return scan_for_list_head(ProcessMemory(process.pid()), bss);
+  });
   ASSERT_TRUE(target.has_value()) << target.error().message;
   EXPECT_EQ(target->method, LocateMethod::kScan);
   const auto snapshot = read_heap(*target);

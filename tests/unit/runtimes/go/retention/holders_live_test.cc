@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "process/process_memory.h"
+#include "process/open_memory.h"
 #include "runtimes/go/retention/goroutine_counts.h"
 #include "runtimes/go/retention/holders.h"
 #include "runtimes/go/retention/image.h"
