@@ -96,7 +96,7 @@ class WritesMembers : public PassesOverBounds<Fields> {
   // A value that follows from the others: written, not read.
   template <typename Make>
   void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
-    static_cast<Fields&>(*this)(name, make(), presence);
+    static_cast<Fields&> (*this)(name, make(), presence);
   }
   void check(bool, const char*, std::string_view) {}
 };
