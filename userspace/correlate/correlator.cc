@@ -183,7 +183,7 @@ bool Correlator::is_same_group_kill(const KillEvidence& evidence, const OomKill&
 
 bool Correlator::is_same_moment(const KillEvidence& evidence, const OomKill& kill) const {
   const OomKill& chosen = evidence.chosen();
-  if (evidence.kills.empty()) return false;
+  if (evidence.kills.empty() || !config_.has_groups) return false;
   const bool is_other_group = evidence.group && kill.group && evidence.group != kill.group;
   if (chosen.decision || is_other_group || !is_same_trigger(chosen, kill)) return false;
   return kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;

@@ -97,6 +97,7 @@ Result<> Daemon::Impl::start() {
   RETURN_IF_ERROR(watch_signals());
   if (Result<CgroupFs> probed = CgroupFs::probe(config.cgroup_root); probed.has_value()) {
     cgroups = std::move(*probed);
+    config.correlator.has_groups = cgroups->version() == CgroupVersion::kV2;
   } else {
     return tl::make_unexpected(std::move(probed).error().with_context("no memory cgroups to watch"));
   }
@@ -355,9 +356,8 @@ void Daemon::Impl::start_web() {
 void Daemon::Impl::start_timers() {
   (void)loop->add_periodic(kTick, [this] { tick(); });
   (void)loop->add_periodic(kPublish, [this] { publisher->publish(); });
-  // A profile of 20,000 stacks leaves 4 MB of free heap behind that malloc would not give back, and thousands of
-  // incidents and containers leave gaps: 8 of 17 MB in a quarter of an hour of attacks. By a worker: it takes
-  // milliseconds.
+  // A profile of 20,000 stacks leaves 4 MB of free heap behind that malloc would not give back, thousands of incidents
+  // and containers leave gaps: 8 of 17 MB in 15 minutes of attacks. By a worker: it takes milliseconds.
   (void)loop->add_periodic(kTrimCheck,
                            [this] { (void)writer_worker->post([this] { free_heap.give_back_if_grown(); }); });
 }

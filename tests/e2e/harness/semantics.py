@@ -133,11 +133,14 @@ class SemanticsTest(E2eTest):
 
     def assert_every_kill_seen(self):
         """... and there are as many incidents as the kernel made decisions; where it kept back the line of one (it prints ten in
-        5 s), victims of the same moment may be one group's, and only the decisions that it told are counted."""
+        5 s), victims of the same moment may be one group's, and only the decisions that it told are counted. So may two of one
+        trigger on v2, where the rung does not tell decisions apart: the second one may come 4 ms after the first."""
         super().assert_every_kill_seen()
         incidents = self.incidents_of(self.witness)
         decisions = self.kernel_log.decisions("/" + self.prefix, [v["pid"] for i in incidents for v in i["victims"]])
         told = [d for d in decisions if d.trigger_comm is not None]
+        if cgroups.VERSION == 2 and any("decision_ns" not in kill for kill in self.witness.events("oom_kill")):
+            told = {(d.trigger_pid, d.owner_path) for d in told}
         if len(told) == len(decisions):
             self.assertEqual(len(incidents), len(decisions), decisions)
         self.assertTrue(len(told) <= len(incidents) <= len(decisions), (len(incidents), decisions))

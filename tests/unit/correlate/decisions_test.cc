@@ -75,6 +75,16 @@ TEST_F(DecisionsTest, two_decisions_of_one_owner_and_trigger_one_ms_apart_are_tw
   EXPECT_EQ(incidents[1].victims.size(), 1u);
 }
 
+// A trigger that was chosen itself, 4 ms after the first victim, before that one's memory was free: seen on v1.
+TEST_F(DecisionsTest, without_group_kills_two_victims_are_two_decisions_however_close) {
+  CorrelatorConfig config;
+  config.has_groups = false;
+  Correlator v1{config};
+  v1.apply(victim(11, 1000), model_);
+  v1.apply(victim(10, 1004), model_);
+  EXPECT_EQ(v1.take_ready(at_ms(1020), model_, kWallOffset).size(), 2u);
+}
+
 TEST_F(DecisionsTest, kill_without_a_decision_does_not_join_one_by_time) {
   apply(decided(10, 1000, 1000));
   apply(victim(11, 1001));
