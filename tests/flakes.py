@@ -14,6 +14,7 @@ import contextlib
 import csv
 import dataclasses
 import datetime
+import functools
 import os
 import re
 import shutil
@@ -89,9 +90,15 @@ def words_of(text):
     return "".join(c if c.isprintable() else " " for c in text)[:MAX_WORDS].strip()
 
 
+@functools.cache
+def commit():
+    """Of a run, which has one: each of its judged tests asks."""
+    return git("rev-parse", "--short=8", "HEAD") or "unknown"
+
+
 def sight(name, kind, failed, runs, words):
     """Of the commit that is checked out, now."""
-    return Sight(name, kind, now(), git("rev-parse", "--short=8", "HEAD") or "unknown", failed, runs, words_of(words))
+    return Sight(name, kind, now(), commit(), failed, runs, words_of(words))
 
 
 def _read(path, kind):

@@ -9,7 +9,7 @@ plain.tsv with what no framework writes. Every failure has a class, which decide
   corpus     an input of a replayed corpus fails
   fuzz       a find of random fuzzing
   late       a wait ran out, a VM ended without a status, an emulated interpreter died
-  judged     a test that judges chance (a detector, a share, a latency) missed: it says `judged` of itself, and keeps a promise, PROMISE
+  judged     a test that judges chance (a detector, a share, a latency) missed: it is marked @judged, and keeps a promise, PROMISE
   other      everything else
 """
 import dataclasses

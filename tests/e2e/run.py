@@ -33,7 +33,7 @@ def class_of(error, test):
 
 
 def is_judged(test):
-    return getattr(test, "judged", False)
+    return getattr(getattr(test, getattr(test, "_testMethodName", ""), None), "judged", False)
 
 
 class Lines(unittest.TestResult):

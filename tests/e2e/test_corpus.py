@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from harness import tools
-from harness.case import E2eTest
+from harness.case import E2eTest, judged
 
 sys.path.insert(0, os.path.join(tools.TREE, "tests/bench"))
 import answers  # noqa: E402 (the path comes first)
@@ -37,7 +37,6 @@ def runs_of(text):
 
 
 class Bench(E2eTest):
-    judged = True
     alone = True
 
     def run_side_by_side(self, runs):
@@ -48,6 +47,7 @@ class Bench(E2eTest):
         with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
             return list(pool.map(runner.run, runs))
 
+    @judged
     def test_runs_end_as_their_labels_say(self):
         for outcome in self.run_side_by_side(runs_of(RUNS)):
             self.assertTrue(outcome.is_right, corpus.line_of(outcome))

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from harness import fileio, tools
-from harness.case import E2eTest
+from harness.case import E2eTest, judged
 from harness.daemon import run_cli
 from harness.wait import eventually
 
@@ -19,12 +19,11 @@ GROWTH = "[growth]\nenabled = true\n"
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class GrowthNative(E2eTest):
-    judged = True
-
     def profiles(self, recording, pid):
         lines = [line for line in fileio.read(recording).split("\n")[:-1] if '"type":"growth"' in line]
         return [event for event in map(json.loads, lines) if event["pid"] == pid]
 
+    @judged
     def test_shares_of_three_call_paths_are_within_ten_points(self):
         recording = os.path.join(self.scratch, "events.jsonl")
         witness = self.daemon(GROWTH, args=["--record", recording])
@@ -98,8 +97,7 @@ class GrowthNative(E2eTest):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class Rust(E2eTest):
-    judged = True
-
+    @judged
     def test_the_function_that_a_rust_program_grew_by_is_named(self):
         witness = self.daemon(GROWTH)
         box = self.cgroup("rust", 48)

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from harness import fileio, tools
-from harness.case import E2eTest
+from harness.case import E2eTest, judged
 from harness.daemon import free_port, run_cli, run_program
 from harness.debian_root import entering, make_folder, root_of
 from harness.wait import eventually
@@ -48,8 +48,6 @@ class Client:
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class SeedCase(E2eTest):
-    judged = True
-
     def assert_named(self, script, module, function, endpoint):
         witness = self.daemon(GROWTH)
         box = self.cgroup(script.split("_")[0], 96)
@@ -77,13 +75,16 @@ class SeedCase(E2eTest):
         path = os.path.join(incident["_dir"], eventually(with_file, "growth.pb.gz", 20)[0]["growth"]["file"])
         self.assertIn(endpoint, run_cli("top", path, "--by", "operation").stdout)
 
+    @judged
     def test_list_function_and_endpoint_of_a_plain_http_server_are_named(self):
         self.assert_named("plain_reports.py", "__main__", "keep_rows (plain_reports.py:", "Reports.generate_report")
 
+    @judged
     def test_list_function_and_endpoint_of_a_flask_application_are_named(self):
         self.need("flask")
         self.assert_named("flask_reports.py", "__main__", "keep_rows (flask_reports.py:", "generate_report")
 
+    @judged
     def test_list_function_and_endpoint_of_a_django_application_are_named(self):
         self.need("django")
         self.assert_named("django_reports.py", "reports.views", "keep_rows (views.py:", "generate_report")
@@ -108,8 +109,7 @@ main()
 
 @unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
 class Interpreters(E2eTest):
-    judged = True
-
+    @judged
     def test_function_is_named_whatever_the_version(self):
         """All at once: CPython 3.8 to 3.13, as many of them as are here."""
         pythons = tools.pythons(range(8, 14))
@@ -124,6 +124,7 @@ class Interpreters(E2eTest):
         for minor, box in boxes.items():
             self.assert_named(witness, minor, box)
 
+    @judged
     def test_function_is_named_in_the_pythons_of_debians_next_releases(self):
         """Stripped as Debian ships them: of 3.14, all of the evaluation loop lies in a part without a symbol."""
         roots = {13: root_of("trixie"), 14: root_of("sid")}

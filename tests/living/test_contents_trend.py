@@ -10,7 +10,7 @@ import time
 import unittest
 
 from harness import fileio, tools
-from harness.case import E2eTest
+from harness.case import E2eTest, judged
 from harness.daemon import run_cli
 from harness.wait import eventually
 
@@ -57,8 +57,6 @@ def python(*arguments):
 
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class ContentsTrends(E2eTest):
-    judged = True
-
     def services(self, commands):
         """{name: (its cgroup, the process)}, once each holds enough to be read."""
         boxes = {name: self.cgroup("contents-" + name, 2048) for name in commands}
@@ -74,6 +72,7 @@ class ContentsTrends(E2eTest):
         found = [v for l, v in witness.scrape().values("oomwitness_container_suspected_leak") if name in l["k8s_container_name"]]
         return found[0] if found else None
 
+    @judged
     def test_what_keeps_growing_is_named_before_the_kill_and_what_is_in_balance_is_not(self):
         """Side by side, so that all take as long as one. What V8 lists has dead objects in it: told, and never suspected."""
         witness = self.daemon(CONFIG)
@@ -100,12 +99,15 @@ class ContentsTrends(E2eTest):
             self.check_incident(witness, *services[name], *grown[name])
 
     # As a program that is throttled, or has no requests.
+    @judged
     def test_a_leak_that_had_no_processor_in_its_third_quarter_is_still_one(self):
         self.check_stopped(68, 0.6)
 
+    @judged
     def test_a_leak_that_had_none_in_its_last_quarter_is_one_by_the_samples_of_its_growth(self):
         self.check_stopped(88, 0.4)
 
+    @judged
     def test_a_leak_that_was_full_for_long_and_read_its_file_again_and_again_is_still_one(self):
         """The table's pages are the container's, and are reclaimed before anything is killed: thrashing, for seconds or minutes."""
         witness, box = self.daemon(CONFIG), self.cgroup("contents-thrashed", 96)

@@ -4,7 +4,7 @@ import os
 import unittest
 
 from harness import pprof
-from harness.case import E2eTest
+from harness.case import E2eTest, judged
 from harness.daemon import run_cli
 from harness.wait import eventually
 
@@ -39,8 +39,7 @@ while True:
 
 
 class FastGrowth(E2eTest):
-    judged = True
-
+    @judged
     def test_growth_of_less_than_a_second_leaves_time_for_the_composition(self):
         """At 80 %, 205 MiB before the limit: a whole reading takes some 1.3 s, the composition 0.1 s."""
         witness = self.daemon()
@@ -62,6 +61,7 @@ class FastGrowth(E2eTest):
         victim.wait_killed()
         return self.filled_incident(witness, box), int(victim.text().split()[1])
 
+    @judged
     @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
     def test_growth_that_leaves_no_time_for_all_objects_leaves_it_for_a_sample(self):
         """At 95 %, 51 MiB before the limit: below 50 MiB/s a whole reading fits, above 260 no sample either. How fast

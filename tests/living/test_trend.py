@@ -4,6 +4,7 @@ import os
 import shutil
 
 from harness import fileio, pprof, tools
+from harness.case import judged
 from harness.daemon import run_cli
 from harness.go_heap import LEAK, GoHeapTest
 from harness.otel_collector import OtelCollector
@@ -23,8 +24,6 @@ SUSPECTED = "oomwitness_container_suspected_leak"
 
 
 class Trends(GoHeapTest):
-    judged = True
-
     def suspicion(self, witness, box):
         """1 or 0; None while too few readings were taken."""
         name = box.path.rsplit("/", 1)[-1]
@@ -41,6 +40,7 @@ class Trends(GoHeapTest):
                  if r.fields["EventName"] == "oomwitness.suspected_leak"]
         return [event for event in found if event[0] in [f"Str({box.path})" for box in boxes]]
 
+    @judged
     def test_a_leak_is_suspected_and_a_heap_that_stopped_growing_is_not(self):
         collector = self.closing(OtelCollector(self.scratch))
         witness = self.daemon(CONFIG + f'[sinks.otlp]\nendpoint = "{collector.url}"\n')

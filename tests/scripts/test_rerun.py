@@ -55,9 +55,10 @@ class Tree(unittest.TestCase):
                                of_the_rest=[f.name for f in failures if of_the_rest])
         return {v.name: (v.verdict, v.kind, f"{v.failed} of {v.runs}") for v in verdicts}
 
-    def run_listed(self, of_the_rest=False, head="", **tests):
+    def run_listed(self, of_the_rest=False, are_judged=False, **tests):
         """Once, as a stage does; then what becomes of the failures, without what all their names begin with."""
-        body = head + "".join(f"    def test_{name}(self): self.fail_as({', '.join(kinds)})\n" for name, kinds in tests.items())
+        body = "".join(f"    def test_{name}(self): self.fail_as({', '.join(kinds)})\n" for name, kinds in tests.items())
+        body += "".join(f"    test_{name}.judged = True\n" for name in tests if are_judged)
         self.put("tests/living/test_listed.py", _LISTED + body)
         subprocess.run([sys.executable, "-B", f"{self.tree}/tests/e2e/run.py", "--folder", f"{self.tree}/tests/living",
                         "--junit", f"{self.tree}/results/living.xml"], capture_output=True, check=False)
@@ -85,7 +86,7 @@ class Listed(Tree):
 
     def test_what_judges_chance_is_red_only_where_so_many_misses_are_none(self):
         miss = ["AssertionError"]
-        found = self.run_listed(True, "    judged = True\n", once=miss, late=["NotInTime"] * 2, ever=miss * 9,
+        found = self.run_listed(True, True, once=miss, late=["NotInTime"] * 2, ever=miss * 9,
                                 most=["ValueError", "None", "ValueError", "ValueError"], lost=["LostKill"], never=["None"])
         self.assertEqual(found, {"once": ("flaky", "judged", "1 of 3"), "late": ("flaky", "judged", "2 of 4"), "ever": ("red", "judged", "3 of 3"),
                                  "most": ("red", "judged", "3 of 4"), "lost": ("red", "lost", "1 of 1")})

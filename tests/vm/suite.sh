@@ -24,15 +24,13 @@ size_of_vms() { # MIB SWAP_MIB SECONDS
 }
 
 choose_vms() { # by kernels and parts
-  local kernel part together=()
+  local kernel part together=() alone=()
   for part in $parts; do
-    [[ $part == cases || $part == languages ]] || together+=("$part")
+    if [[ $part == cases || $part == languages ]]; then alone+=("$part"); else together+=("$part"); fi
   done
   for kernel in "${kernels[@]}"; do
     ((${#together[@]} == 0)) || vms+=("$kernel $kernel ${together[*]}")
-    for part in $parts; do
-      [[ " ${together[*]} " == *" $part "* ]] || vms+=("$kernel.$part $kernel $part")
-    done
+    for part in "${alone[@]}"; do vms+=("$kernel.$part $kernel $part"); done
   done
 }
 

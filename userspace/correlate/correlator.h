@@ -30,7 +30,7 @@ struct CorrelatorConfig {
   // From the kill to the first writing, so that a capture in progress is included. Also separates decisions where
   // nothing better does: a second decision for the same limit needs another failed allocation first.
   Nanoseconds settle = std::chrono::milliseconds(5);
-  bool has_groups = true;  // no (v1): each decision kills one process, and time joins none
+  bool has_groups = true;  // memory.oom.group. Without (v1) each decision kills one process: time joins no kills
   // Captures and samples that arrive this long after the last victim still amend the incident, and up to 1 s more.
   Nanoseconds amend = std::chrono::seconds(5);
   // Walks of exiting processes are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on a busy
@@ -65,7 +65,7 @@ struct CorrelatorConfig {
 //   - every kill ends in an incident, its own decision's or one it was merged into (merged_kills(), noted in the
 //     incident), or else it is counted in lost_incidents();
 //   - kills of a container beyond RepeatConfig are counted in its newest incident while that is open
-//     (repeated_kills()). One whose limit is another (scope) is not a repeat;
+//     (repeated_kills()), else it opens one. A kill by another limit (scope) is not a repeat;
 //   - a kill known only from the kernel's count of a cgroup gets an incident without a victim, one for each rise of
 //     the count. A late report of it adds the victim to that incident;
 //   - no event costs a walk over all open incidents or all remembered captures.

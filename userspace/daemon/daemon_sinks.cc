@@ -45,7 +45,7 @@ void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
   if (otlp_metrics) {
     log::info("containers' memory is reported by OTLP every {} s", to_seconds(otlp_metrics->interval()));
   } else if (context.environment("OTEL_METRIC_EXPORT_INTERVAL") &&
-             find_otlp_metrics(config.sinks.otlp, context.environment).has_value()) {  // else that is said
+             find_otlp_metrics(config.sinks.otlp, context.environment).has_value()) {  // an error was logged already
     log::warn(
         "OTEL_METRIC_EXPORT_INTERVAL is set and no metrics go out by OTLP: OTEL_METRICS_EXPORTER=otlp turns them on");
   }

@@ -44,7 +44,7 @@ struct PastEvents {
   std::vector<Event> places;    // cgroups that are gone, as their paths name them; applied before the kills
   std::vector<PastKill> kills;  // kills[i] is the event events[i]
   std::vector<OomKill> events;
-  std::vector<OomKill> unplaced;   // a cgroup is in neither the rate-limited log nor an incident; not counted yet
+  std::vector<OomKill> unplaced;   // neither the rate-limited log nor an incident names the cgroup; not counted yet
   std::vector<Event> places_gone;  // applied after the kills
 };
 

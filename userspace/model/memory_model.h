@@ -47,7 +47,7 @@ struct CgroupState {
   std::map<std::string, std::uint64_t> resident_bytes;  // of its processes by pid, as read after its last kill
   MonotonicTime resident_at;
 
-  std::optional<double> growth_bytes_per_second;  // since the last kill: what is dead does not grow
+  std::optional<double> growth_bytes_per_second;  // since the last kill: a dead process does not grow
   MonotonicTime killed_at;
   Series series;
   // Oldest first, kMaxWatermarks at most: a full list drops its oldest time to limit, else its oldest level.

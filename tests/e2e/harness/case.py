@@ -20,6 +20,12 @@ MIB = 1 << 20
 _numbers = itertools.count(1)
 
 
+def judged(test):
+    """Of a test that judges chance (a detector, a share, a latency): one miss is not a failure yet (outcomes.py)."""
+    test.judged = True
+    return test
+
+
 def _with_invariant(test):
     @functools.wraps(test)
     def wrapped(self):
@@ -52,7 +58,6 @@ class E2eTest(unittest.TestCase):
 
     loses_incidents = False  # a test whose disk is gone on purpose
     alone = False  # nothing may run beside its class: run.py
-    judged = False  # it judges chance, a detector, a share, a latency: one miss is none (outcomes.py)
     long = False  # its class takes half a minute or more: begun first
     patience = 5  # of the daemon (with_patience); 1 where the test is about what it gives up
 

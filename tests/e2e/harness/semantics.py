@@ -133,8 +133,8 @@ class SemanticsTest(E2eTest):
 
     def assert_every_kill_seen(self):
         """... and there are as many incidents as the kernel made decisions; where it kept back the line of one (it prints ten in
-        5 s), victims of the same moment may be one group's, and only the decisions that it told are counted. So may two of one
-        trigger on v2, where the rung does not tell decisions apart: the second one may come 4 ms after the first."""
+        5 s), victims of the same moment may be one group's, and only the decisions that it told are counted. Likewise two decisions
+        with the same trigger on v2, where the data source does not record the decision: the second may follow 4 ms later."""
         super().assert_every_kill_seen()
         incidents = self.incidents_of(self.witness)
         decisions = self.kernel_log.decisions("/" + self.prefix, [v["pid"] for i in incidents for v in i["victims"]])
